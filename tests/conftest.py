@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from pyspark.sql import SparkSession
 
 from remuda.config import Config
+from remuda.pipeline.spark.session import QUICK_START, make_session
 from remuda.zookeeper.address import Address
 from remuda.zookeeper.connection import Connection
 from remuda.zookeeper.server import ZooKeeperServer
@@ -29,6 +31,15 @@ def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperSer
     """A real server for the whole run. Tests that hurt a server start their own."""
     with ZooKeeperServer(tmp_path_factory.mktemp("zookeeper")) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A real session for the whole run. Tests that hurt a driver start their own."""
+    session = make_session("remuda tests", options=QUICK_START)
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
 
 
 @pytest.fixture

@@ -84,6 +84,9 @@ class Window(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     range: Duration | None = None
     slide: Duration | None = None
     gap: Duration | None = None
+    # How late a row may come in a stream. A window is complete when so much time has passed after
+    # its end, and what comes later still is counted as late, not as content.
+    lateness: Duration = 0
     doc: str = ""
 
 
@@ -120,7 +123,13 @@ class Lifecycle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     params: Params = {}
 
 
+Mode: TypeAlias = Literal["batch", "available-now", "continuous"]
+
+
 class Job(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`batch` reads its inputs once. The others read them as streams, from where the last run of
+    the same job ended: `available-now` until what was there is done, `continuous` until killed."""
+
     workflow: list[tuple[TaskName, TaskName]]
     catalog: list[Task]
     # Submitting a job again under the same id changes nothing.
@@ -131,7 +140,18 @@ class Job(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     lifecycles: list[Lifecycle] = []
     task_scheduler: Literal["balanced", "percentage", "colocated"] = "balanced"
     percentage: float | None = None
+    mode: Mode = "batch"
+    # How often a continuous job looks for more; without it, as often as it can.
+    every: Duration | None = None
+    # Shuffles have so many partitions. A checkpoint pins it.
+    partitions: int | None = None
+    # Whether it is shown that no row was lost or doubled between the tasks.
+    audit: bool = False
     metadata: Params = {}
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.mode != "continuous"
 
     def task(self, name: TaskName) -> Task:
         return next(task for task in self.catalog if task.name == name)

@@ -1,0 +1,1 @@
+"""Jobs on Spark: the only place, beside the driver, that imports pyspark."""
