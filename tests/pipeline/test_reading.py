@@ -125,6 +125,11 @@ def edge(*pairs: tuple[str, str]) -> list[list[str]]:
         ({"wrokflow": []}, "`wrokflow`: is not a key of it (did you mean `workflow`?)"),
         ({"windows": "hourly"}, "`windows`: expected a list"),
         ({"lifecycles": [{"task": "sumn"}]}, "did you mean `sum`?"),
+        ({"id": "a/b"}, "the job, `id`: expected up to 100 letters"),
+        ({"every": 5}, "only a continuous job has one, and this is batch"),
+        ({"mode": "continuous", "every": "soon"}, "`every`: expected a number or text like"),
+        ({"mode": "sometimes"}, "expected one of `batch`, `available-now`, `continuous`"),
+        ({"partitions": 0}, "`partitions`: expected at least 1, got 0"),
     ],
 )
 def test_a_problem_names_the_entry_and_what_to_do(parts: dict[str, Any], problem: str) -> None:
@@ -139,6 +144,7 @@ def test_a_problem_names_the_entry_and_what_to_do(parts: dict[str, Any], problem
         ({"gap": 5}, "`gap`: a fixed window has none"),
         ({"range": "soon"}, "expected a number or text like `5 minutes`, got `soon`"),
         ({"range": 0}, "expected more than nothing"),
+        ({"lateness": "-1"}, "`lateness`: expected a number or text"),
         ({"task": "sun"}, "there is no task `sun` (did you mean `sum`?)"),
         ({"task": "read"}, "`read` is an input"),
         ({"aggregation": "summ"}, "there is no aggregation `summ` (did you mean `sum`?)"),
@@ -195,3 +201,21 @@ def test_what_is_no_mapping_is_no_job(job: Any, tmp_path: Path) -> None:
     assert problems_of(tmp_path / "job.json") == [
         f"the job: expected a mapping, got {'a list' if job == [] else f'`{job}`'}"
     ]
+
+
+def test_words_that_yaml_once_took_for_booleans_are_words(tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(
+        """
+workflow: [[in, sums], [sums, no]]
+catalog:
+  - {name: in, type: input, plugin: memory}
+  - {name: sums, type: reduce}
+  - {name: no, type: output, plugin: memory}
+windows: [{id: all, task: sums, type: fixed, time: at, range: 5, aggregation: count}]
+triggers: [{id: end, window: all, on: watermark, emit: app:row}]
+audit: true
+"""
+    )
+    job = read_job(file)
+    assert (job.triggers[0].on, job.workflow[1][1], job.audit) == ("watermark", "no", True)

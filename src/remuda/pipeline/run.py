@@ -16,10 +16,15 @@ class Fenced(RemudaError):
     """Another driver has taken the job over: this one may not commit."""
 
 
+def edge(source: TaskName, to: TaskName) -> str:
+    """How an edge is called in a progress."""
+    return f"{source} → {to}"
+
+
 class Progress(Struct, frozen=True, kw_only=True):
     """How far a run has come; each replaces the one before."""
 
-    # Rows so far, by edge `from → to`, and what a task's functions raised and was routed, by task.
+    # Rows so far, by `edge`, and what a task's functions raised and was routed, by task.
     edges: Mapping[str, int] = {}
     routed_errors: Mapping[TaskName, int] = {}
     batches: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
@@ -10,16 +11,20 @@ from remuda.pipeline.aggregations import WITH_COLUMN, WITHOUT_COLUMN
 from remuda.pipeline.durations import seconds_of
 from remuda.pipeline.model import predicates
 from remuda.pipeline.model.graph import Graph
-from remuda.pipeline.model.job import FlowCondition, Job, Task, Trigger, Window
+from remuda.pipeline.model.job import Duration, FlowCondition, Job, Task, Trigger, Window
 from remuda.pipeline.model.problems import Problem, nearest
 
 TASKS_MAX = 1_000
+
+# It names directories and znodes.
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def check(job: Job) -> list[Problem]:
     """Everything that is wrong with a job, in the order in which a reader would find it."""
     graph = Graph(job.workflow)
     return [
+        *_whole(job),
         *_workflow(job, graph),
         *_catalog(job, graph),
         *_flow(job, graph),
@@ -36,6 +41,18 @@ def too_many_tasks(catalog: Any) -> Problem | None:
     count = len(cast("list[Any]", catalog))
     what = f"has {count:,} tasks, and a job has at most {TASKS_MAX:,}: split it"
     return Problem("the job", "catalog", what)
+
+
+def _whole(job: Job) -> Iterator[Problem]:
+    if job.id is not None and not _ID.fullmatch(job.id):
+        what = f"expected up to 100 letters, digits, dots, dashes or underscores, got `{job.id}`"
+        yield Problem("the job", "id", what)
+    if job.every is not None and job.mode != "continuous":
+        yield Problem("the job", "every", f"only a continuous job has one, and this is {job.mode}")
+    if job.every is not None and seconds_of(job.every) is None:
+        yield Problem("the job", "every", _not_a_duration(job.every))
+    if job.partitions is not None and job.partitions < 1:
+        yield Problem("the job", "partitions", f"expected at least 1, got {job.partitions}")
 
 
 # ── workflow and catalog ─────────────────────────────────────────────────────────────────────
@@ -202,15 +219,19 @@ def _windows(job: Job) -> Iterator[Problem]:
 
 
 def _durations(where: str, entry: Window | Trigger) -> Iterator[Problem]:
-    for key in ("range", "slide", "gap", "period"):
+    for key in ("range", "slide", "gap", "period", "lateness"):
         value = getattr(entry, key, None)
         if value is None:
             continue
         seconds = seconds_of(value)
         if seconds is None:
-            yield Problem(where, key, f"expected a number or text like `5 minutes`, got `{value}`")
-        elif seconds <= 0:
+            yield Problem(where, key, _not_a_duration(value))
+        elif seconds < 0 or (seconds == 0 and key != "lateness"):
             yield Problem(where, key, f"expected more than nothing, got `{value}`")
+
+
+def _not_a_duration(value: Duration) -> str:
+    return f"expected a number or text like `5 minutes`, got `{value}`"
 
 
 def _aggregation(where: str, value: Any) -> Iterator[Problem]:

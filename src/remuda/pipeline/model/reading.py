@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import UnionType
@@ -56,10 +57,23 @@ def _loaded(source: str | Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise BadConfig(f"cannot read the job {path}: {error}") from None
     try:
-        return json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        return json.loads(text) if path.suffix == ".json" else yaml.load(text, _Yaml)
     except (json.JSONDecodeError, yaml.YAMLError) as error:
         kind = "JSON" if path.suffix == ".json" else "YAML"
         raise BadConfig(f"the job {path} is not {kind}: {' '.join(str(error).split())}") from None
+
+
+class _Yaml(yaml.SafeLoader):
+    """As YAML 1.2 has it: `on`, `off`, `yes` and `no` are words, and `on` is a key of triggers."""
+
+
+_Yaml.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Yaml.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType]
+    "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
 
 
 def _underscored(data: Any) -> Any:
