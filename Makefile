@@ -2,7 +2,7 @@
 # (make test ARGS="-k ring"), SEED and SEEDS to the simulator, PYTHON to scripts/bootstrap.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check sim bench lock clean
+.PHONY: help demo test soak check sim bench lock clean
 export PYTHON
 
 BIN := .venv/bin
@@ -16,8 +16,11 @@ demo: .venv/.ready ## a cluster on this machine, at work
 	@$(BIN)/remuda demo
 
 test: .venv/.ready ## the tests: unit first, then integration
-	@$(call PYTEST,-m "not integration")
-	@$(call PYTEST,-m integration)
+	@$(call PYTEST,-m "not integration and not soak")
+	@$(call PYTEST,-m "integration and not soak")
+
+soak: .venv/.ready ## long runs under kills and faults, which `make test` leaves out
+	@$(call PYTEST,-m soak -s)
 
 check: .venv/.ready ## format, lint, types, and the rules of the house
 	@$(BIN)/ruff format --check
