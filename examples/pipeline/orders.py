@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
-from remuda.pipeline import Content
+from remuda import Content
 
 
 class Order(TypedDict):

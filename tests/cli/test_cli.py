@@ -109,8 +109,10 @@ def test_the_log_can_be_read_in_whole_and_as_of_any_entry(up: Path) -> None:
 
 
 def test_following_the_log_goes_on_until_it_is_interrupted(up: Path) -> None:
+    # What a shell starts in the background ignores SIGINT, and so do its children.
+    listening = ["env", "--default-signal=INT", sys.executable, "-m", "remuda.cli.main"]
     following = subprocess.Popen(
-        [sys.executable, "-m", "remuda.cli.main", "log", "--follow", "--json", "--data", str(up)],
+        [*listening, "log", "--follow", "--json", "--data", str(up)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

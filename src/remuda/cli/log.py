@@ -61,9 +61,10 @@ async def _log(
         elif at is not None:
             _show_replica(json, await as_of(cluster, at))
         else:
-            await _show_entries(json, cluster, tail)
+            end = await cluster.end()
+            await _show_entries(json, cluster, end, tail)
             if follow:
-                await _follow(json, cluster)
+                await _follow(json, cluster, end)
 
 
 def _say(json: bool, value: Any, text: str) -> None:
@@ -82,9 +83,9 @@ def _show_replica(json: bool, replica: Replica) -> None:
     console.print(f"[dim]digest {replica.digest()}[/]")
 
 
-async def _show_entries(json: bool, cluster: ZooKeeperLog, tail: int | None) -> None:
+async def _show_entries(json: bool, cluster: ZooKeeperLog, end: int, tail: int | None) -> None:
     last: deque[Played] = deque(maxlen=tail)
-    async for played in plays(cluster, await start_of(cluster), await cluster.end()):
+    async for played in plays(cluster, await start_of(cluster), end):
         if tail is None:
             _show_entry(json, played)
         else:
@@ -93,10 +94,9 @@ async def _show_entries(json: bool, cluster: ZooKeeperLog, tail: int | None) -> 
         _show_entry(json, played)
 
 
-async def _follow(json: bool, cluster: ZooKeeperLog) -> None:
-    shown = await cluster.end() - 1
+async def _follow(json: bool, cluster: ZooKeeperLog, start: int) -> None:
     async for news in following(cluster):
-        if isinstance(news, Played) and news.entry.position > shown:
+        if isinstance(news, Played) and news.entry.position >= start:
             _show_entry(json, news)
 
 
