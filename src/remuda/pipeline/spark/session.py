@@ -19,6 +19,7 @@ _ALWAYS: Mapping[str, str] = {
     ),
     "spark.sql.shuffle.partitions": "4",
     "spark.ui.showConsoleProgress": "false",
+    "spark.sql.python.filterPushdown.enabled": "true",
 }
 
 # For short runs, as in tests: the quick compiler starts sooner and tops out lower.
