@@ -108,6 +108,34 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     start_attempts: Annotated[
         int, _doc("How often a unit is tried to start before it is given to another.", least=1)
     ] = 5
+    ack_timeout_s: Annotated[
+        float,
+        _doc("How long a slot may take to ack a task before it is counted on no more.", unit="s"),
+    ] = 10.0
+    slots: Annotated[
+        int | None,
+        _doc("How many cores a peer gives to jobs; all of the machine's if not said."),
+    ] = None
+    tags: Annotated[
+        str, _doc("What is special about a peer's slots, for jobs that ask for it: gpu,ssd.")
+    ] = ""
+    spares: Annotated[
+        int, _doc("How many warm Spark drivers a node keeps once there are jobs.", least=0)
+    ] = 1
+    jobs: Annotated[
+        str | None,
+        _doc(
+            "Where jobs keep checkpoints; on storage that all nodes reach. Without it, `jobs` in "
+            "the data directory."
+        ),
+    ] = None
+    spark_master: Annotated[
+        str, _doc("Where Spark runs jobs: `local`, in the driver, or a master's URL.")
+    ] = "local"
+    spark_conf: Annotated[
+        str, _doc("What every Spark session is given, as key=value,key=value.")
+    ] = ""
+    driver_memory_mb: Annotated[int, _doc("The heap of a Spark driver.", unit="mb", above=0)] = 1024
     gc_entries: Annotated[
         int, _doc("The cluster log is collected when it is this many entries long.", above=0)
     ] = 20_000

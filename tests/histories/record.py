@@ -10,6 +10,7 @@ there: only ever add new ones, and never change the old.
 0.1-membership came of `--seed 44 --processes-max 8 --faults-s 40`, by the simulator of its day:
 joins, joins that were turned away, given up or stranded, clean and reported leaves, gcs, commands
 that came too late. 0.1-ownership came of seed 4 likewise: units, claims, pegs, drains, handoffs.
+0.1-jobs came of seed 26 likewise: slots, jobs, acks, drivers that stopped, seals, kills.
 """
 
 from __future__ import annotations

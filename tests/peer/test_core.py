@@ -18,17 +18,24 @@ from remuda.peer.effects import (
     Watch,
     WriteOrigin,
 )
+from remuda.peer.job_contract import JobOffer, JobStopped, StartJob, StopJob
 from remuda.replica.command import Stamp
 from remuda.replica.commands import (
     AbortJoin,
     AcceptJoin,
+    AckTask,
     AnyCommand,
     Gc,
     LeaveCluster,
     NotifyJoin,
+    OfferSlots,
     PrepareJoin,
+    ReleaseJob,
+    RevokeTask,
+    SubmitJob,
 )
 from remuda.replica.entry import Entry
+from remuda.replica.schedule.demand import TaskDemand
 from remuda.replica.state import PeerInfo, Replica
 
 INFO = PeerInfo("host", 1)
@@ -44,9 +51,11 @@ TIMING = Timing(
 class Driver:
     """Plays entries into a core and keeps the time."""
 
-    def __init__(self, me: str = "m", timing: Timing = TIMING) -> None:
+    def __init__(
+        self, me: str = "m", timing: Timing = TIMING, job_offer: JobOffer | None = None
+    ) -> None:
         self.now = 100.0
-        self.core = PeerCore(me, INFO, timing, random.Random(1), self.now)
+        self.core = PeerCore(me, INFO, timing, random.Random(1), self.now, job_offer=job_offer)
 
     def begin(self) -> list[Effect]:
         return self.core.heartbeat_answered(self.now, self.now)
@@ -221,3 +230,84 @@ def test_the_first_member_by_name_collects_a_log_that_has_grown_long() -> None:
     driver.play(NotifyJoin("x", "y"), by="x")
     assert driver.play(NotifyJoin("x", "y"), by="x")[-1] == Propose(Gc())
     assert driver.play(Gc()) == [WriteOrigin(driver.core.replica)]
+
+
+# ── jobs ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def leading() -> Driver:
+    """The only member of its cluster, driving the job `J` under epoch 3."""
+    driver = Driver(job_offer=JobOffer(1))
+    driver.begin()
+    driver.play(PrepareJoin("m", INFO))
+    driver.play(OfferSlots("m", 1))
+    driver.play(SubmitJob("J", "spec", (TaskDemand("t"),)), by="operator")
+    driver.play(AckTask(peer="m", slots={"m/0": 2}))
+    return driver
+
+
+def test_a_member_offers_its_slots_acks_and_drives_what_it_leads() -> None:
+    driver = Driver(job_offer=JobOffer(1))
+    driver.begin()
+    assert driver.play(PrepareJoin("m", INFO)) == [StartWork(), Propose(OfferSlots("m", 1))]
+    assert driver.play(OfferSlots("m", 1)) == []
+    ack = AckTask(peer="m", slots={"m/0": 2})
+    submitted = driver.play(SubmitJob("J", "spec", (TaskDemand("t"),)), by="operator")
+    assert submitted == [Propose(ack)]
+    assert driver.later(0.1) == [], "it is under way"
+    assert driver.play(ack) == [StartJob("J", 3, "spec", 1, 1, {"t": 1}, 0)]
+
+
+def test_an_ack_that_was_not_written_is_made_again(leading: Driver) -> None:
+    gone = ReleaseJob("J", "m", 3, "killed")
+    assert leading.core.jobs_changed([JobStopped("J", 3, "killed")], leading.now) == [Propose(gone)]
+    assert leading.core.not_written(gone, leading.now) == [Propose(gone)]
+
+
+def test_drivers_stop_with_the_lease_and_the_job_is_given_up_afterwards(leading: Driver) -> None:
+    leading.core.suspended(leading.now)
+    stop_work, stop = leading.later(leading.core.deadline(leading.now) - leading.now)
+    assert isinstance(stop_work, StopWork)
+    assert isinstance(stop, StopJob)
+    leading.core.jobs_changed([JobStopped("J", 3)], leading.now)
+    leading.core.heartbeat_answered(leading.now, leading.now)
+    assert leading.core.resumed(leading.now) == [Propose(ReleaseJob("J", "m", 3))]
+
+
+def test_a_lost_session_stops_every_driver(leading: Driver) -> None:
+    effects = leading.core.lost(leading.now)
+    assert [type(effect) for effect in effects] == [StopWork, StopJob, Finish]
+
+
+def test_leaving_lets_jobs_go_first(leading: Driver) -> None:
+    assert leading.core.leave(leading.now) == [Propose(OfferSlots("m", 0))]
+    (stop,) = leading.play(OfferSlots("m", 0))
+    assert isinstance(stop, StopJob)
+    release = ReleaseJob("J", "m", 3)
+    assert leading.core.jobs_changed([JobStopped("J", 3)], leading.now) == [Propose(release)]
+    assert leading.play(release)[-1] == Propose(LeaveCluster("m"))
+    assert leading.play(LeaveCluster("m"))[-1] == Finish(Ending.LEFT)
+
+
+def test_leaving_waits_for_drivers_only_so_long_and_never_goes_before_they_have_stopped(
+    leading: Driver,
+) -> None:
+    leading.core.leave(leading.now)
+    leading.core.heartbeat_answered(leading.now + TIMING.drain_deadline_s, leading.now)
+    effects = leading.later(TIMING.drain_deadline_s)
+    assert [type(effect) for effect in effects] == [StopWork, StopJob]
+    effects = leading.core.jobs_changed([JobStopped("J", 3)], leading.now)
+    assert effects == [Propose(LeaveCluster("m"))]
+
+
+def test_a_slot_that_does_not_ack_is_revoked_by_the_first_member_when_its_time_is_up() -> None:
+    driver = Driver(job_offer=JobOffer(1))
+    driver.begin()
+    driver.play(PrepareJoin("m", INFO))
+    driver.play(OfferSlots("m", 1))
+    driver.play(SubmitJob("J", "spec", (TaskDemand("t"),)), by="operator")
+    driver.core.heartbeat_answered(driver.now + TIMING.ack_timeout_s, driver.now)
+    late = driver.core.deadline(driver.now)
+    assert late == driver.now + TIMING.ack_timeout_s
+    assert driver.later(late - driver.now) == [Propose(RevokeTask({"m/0": 2}))]

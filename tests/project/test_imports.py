@@ -40,7 +40,17 @@ BEYOND_THE_SIMULATOR = frozenset({"zookeeper", "api", "web", "cli"})
 KNOWN_PARTS = frozenset(LAYER_OF) | {SIMULATOR}
 
 # Same input, same output, on every peer and in every year. Packages and single modules.
-PURE = ("remuda.replica", "remuda.ownership", "remuda.peer.core")
+PURE = (
+    "remuda.replica",
+    "remuda.ownership",
+    "remuda.peer.core",
+    "remuda.peer.job_keeper",
+    "remuda.partition.fold",
+    "remuda.partition.history",
+    "remuda.partition.keys",
+    "remuda.partition.machine",
+    "remuda.partition.overlay",
+)
 IMPURE = frozenset(
     {
         "asyncio",

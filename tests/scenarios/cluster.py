@@ -28,6 +28,7 @@ from remuda.peer.effects import (
     Watch,
     WriteOrigin,
 )
+from remuda.peer.job_contract import SealJob, StartJob, StopJob
 from remuda.replica.commands import AnyCommand, Gc
 from remuda.replica.entry import entry_of, record_of
 from remuda.replica.fold import Played, play
@@ -279,8 +280,8 @@ class Cluster:
                     self._tell(f"{peer.me} has ended its life: {ending.value}")
                     peer.proposals.clear()
                     self._stop_pulse(peer)
-                case StartUnit() | StopUnit():
-                    raise AssertionError(f"{peer.me} serves no pool, and is to do {effect}")
+                case StartUnit() | StopUnit() | StartJob() | SealJob() | StopJob():
+                    raise AssertionError(f"{peer.me} serves nothing, and is to do {effect}")
                 case _:
                     assert_never(effect)
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
 from remuda.peer import core
 from remuda.peer.core import PeerCore, Timing
+from remuda.peer.job_contract import JobStopped, SealJob, StartJob, StopJob
+from remuda.peer.job_keeper import JobKeeper
 from remuda.replica import ring
 from remuda.replica.commands import (
     AcceptJoin,
     LeaveCluster,
     NotifyJoin,
+    ReleaseJob,
     accept_join,
     leave_cluster,
     prepare_join,
 )
 from remuda.replica.state import PeerId, Replica
+from remuda.testing.drivers import Driver, Store
+from remuda.testing.job_process import SimJobWorker
 from remuda.testing.simulation import CheckFailed, Simulation
 from remuda.testing.zookeeper import SimZooKeeper
 
@@ -156,6 +162,70 @@ def choose_by_something_that_differs_between_peers(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(prepare_join, "candidates", candidates)
 
 
+def give_a_job_up_before_its_driver_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log hears that a driver has stopped when it is told to, not when it has."""
+    real = JobKeeper.settle
+
+    def settle(self: JobKeeper, *args: Any, **how: bool) -> Any:
+        effects, commands = real(self, *args, **how)
+        for effect in effects:
+            if isinstance(effect, StopJob):
+                self.changed(JobStopped(effect.job_id, effect.epoch))
+        return effects, commands
+
+    monkeypatch.setattr(JobKeeper, "settle", settle)
+
+
+def drive_jobs_without_a_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer whose session may have expired goes on driving."""
+    real = JobKeeper.settle
+
+    def settle(self: JobKeeper, *args: Any, **how: bool) -> Any:
+        return real(self, *args, **{**how, "may_run": True})
+
+    monkeypatch.setattr(JobKeeper, "settle", settle)
+
+
+def write_without_a_fence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store takes what the driver of a frozen peer has to say after all."""
+
+    def refuses(self: Store, driver: Driver) -> bool:
+        return False
+
+    monkeypatch.setattr(Store, "refuses", refuses)
+
+
+def never_say_that_a_driver_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slots wait for ever for a driver that is gone."""
+    real = JobKeeper.settle
+
+    def settle(self: JobKeeper, *args: Any, **how: bool) -> Any:
+        effects, commands = real(self, *args, **how)
+        return effects, [c for c in commands if not isinstance(c, ReleaseJob)]
+
+    monkeypatch.setattr(JobKeeper, "settle", settle)
+
+
+def let_anybody_seal_whatever_its_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver publishes as soon as it has staged, picked or not."""
+    real = SimJobWorker.start
+
+    def start(self: SimJobWorker, life: PeerCore, start: StartJob) -> None:
+        real(self, life, start)
+        self.seal(life, SealJob(start.job_id, start.epoch, start.spec, "{}"))
+
+    monkeypatch.setattr(SimJobWorker, "start", start)
+
+
+def forget_the_drivers_of_the_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job is led by a peer that is gone."""
+
+    def without_slots_of(replica: Replica, *_: object) -> Replica:
+        return replica
+
+    monkeypatch.setattr(leave_cluster, "without_slots_of", without_slots_of)
+
+
 @pytest.mark.parametrize(
     ("mutate", "checker"),
     [
@@ -171,6 +241,12 @@ def choose_by_something_that_differs_between_peers(monkeypatch: pytest.MonkeyPat
             ("WorkStopsBeforeExpiry", "ExclusiveUnitsRunOnce"),
         ),
         (choose_by_something_that_differs_between_peers, "ReplicasAgree"),
+        (give_a_job_up_before_its_driver_has_stopped, "JobsHaveOneDriver"),
+        (drive_jobs_without_a_lease, "JobsHaveOneDriver"),
+        (write_without_a_fence, "CommitsAreFenced"),
+        (never_say_that_a_driver_has_stopped, "JobsComeToAnEnd"),
+        (let_anybody_seal_whatever_its_epoch, "OutputIsSealedOnce"),
+        (forget_the_drivers_of_the_dead, "ReplicaInvariantsHold"),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )

@@ -34,9 +34,16 @@ PEER = (
     "session_timeout",
     "join_timeout",
     "leave_timeout",
+    "ack_timeout",
     "gc_entries",
     "check_invariants",
 )
+
+# What every verb that runs Spark drivers takes.
+DRIVER = ("jobs", "spark_master", "spark_conf", "driver_memory")
+
+# What every verb that runs peers with slots takes as well.
+SLOTS = ("slots", "tags", "spares", *DRIVER)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 
@@ -67,7 +74,7 @@ def _parameter(name: str) -> inspect.Parameter:
     flags = [option.flag]
     if option.type is bool:
         flags = [f"{option.flag}/--no-{option.flag[2:]}"]
-    unit = {"s": "SECONDS"}.get(option.unit)
+    unit = {"s": "SECONDS", "mb": "MEGABYTES"}.get(option.unit)
     # Typed as text where a value is expected: `config` converts and refuses, for every source
     # of a value alike.
     kind = bool | None if option.type is bool else str | None

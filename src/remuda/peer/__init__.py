@@ -5,12 +5,15 @@
 - `backoff`  how long a joiner waits before it asks again
 - `life`     one life of a peer on ZooKeeper: pulse, watches, heartbeats, proposals
 - `runtime`  lives one after another, each with a new id, until it is told to leave
+- `job_keeper`, `job_contract`  what it does about jobs, and what it asks and hears of drivers
+- `worker`, `job_worker`  who runs the units and drives the jobs that are this peer's
 - `hooks`    everything that happens to a peer, for who wants to know
 - `observer` looking at a cluster without being part of it
 - `names`    ids that people can tell apart
 
 State of a core: its replica; which pulses it watches and which it has seen stop; its proposals
-in flight; when its lease on the session ends; when it may ask to join again.
+in flight; when its lease on the session ends; when it may ask to join again; what its keepers of
+units and jobs know.
 
 Obligations:
 - It proposes and starts nothing while the connection is suspended.

@@ -25,6 +25,8 @@ from remuda.peer.effects import (
     Watch,
     WriteOrigin,
 )
+from remuda.peer.job_contract import JobChange, JobOffer
+from remuda.peer.job_keeper import JobKeeper
 from remuda.replica.command import Command
 from remuda.replica.commands import (
     AbortJoin,
@@ -52,6 +54,7 @@ class Timing(Struct, frozen=True):
     backoff_most_s: float
     gc_entries: int
     drain_deadline_s: float = 60.0
+    ack_timeout_s: float = 10.0
 
     @property
     def lease_s(self) -> float:
@@ -68,9 +71,11 @@ class PeerCore:
         chance: Chance,
         now: float,
         memberships: Iterable[Membership] = (),
+        job_offer: JobOffer | None = None,
     ) -> None:
         self.me = me
         self.keepers = {m.pool: Keeper(me, m) for m in memberships}
+        self.jobs = JobKeeper(me, job_offer, timing.ack_timeout_s)
         self.replica = Replica()
         self.working = False
         self.finished = False
@@ -169,6 +174,12 @@ class PeerCore:
                     keeper.failed(change.unit, change.epoch, change.reason)
         return self._settle(now)
 
+    def jobs_changed(self, changes: Iterable[JobChange], now: float) -> list[Effect]:
+        """Drivers have started, staged, sealed, failed or stopped."""
+        for change in changes:
+            self.jobs.changed(change)
+        return self._settle(now)
+
     def measured(self, pool: str, loads: Mapping[UnitId, int], now: float) -> list[Effect]:
         """The loads of units that run here."""
         self.keepers[pool].measured(loads)
@@ -188,6 +199,7 @@ class PeerCore:
         """When `tick` is due, if nothing happens before. What was due by now has been done."""
         waits = [self._lease_until, self._abort_at, self._join_at, self._leave_by]
         waits += [keeper.deadline(now) for keeper in self.keepers.values()]
+        waits.append(self.jobs.deadline(now))
         return min((at for at in waits if at > now), default=_NEVER)
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────
@@ -227,6 +239,7 @@ class PeerCore:
         effects = self._watch_whom_the_replica_says()
         effects += self._work_only_under_lease(now)
         effects += self._keep_units(now)
+        effects += self._keep_jobs(now)
         if self._connected:
             for command in self._wants(now):
                 if command not in self._in_flight:
@@ -242,7 +255,7 @@ class PeerCore:
             if self._drains(now):
                 if any(_keeps_units(pool, me) for pool in replica.pools.values()):
                     yield Drain(me, shutdown=True)
-            elif is_known(replica, me) and not self._runs_units():
+            elif is_known(replica, me) and not self._runs_anything():
                 # From here on nothing may run, even if an entry that comes late would give us more.
                 self._leave_by = now
                 yield LeaveCluster(me)
@@ -307,12 +320,27 @@ class PeerCore:
             effects += map(self._propose, commands)
         return effects
 
-    def _drains(self, now: float) -> bool:
-        """Leaving, with units to give up first and time left for it."""
-        return now < self._leave_by and not all(k.is_idle for k in self.keepers.values())
+    def _keep_jobs(self, now: float) -> list[Effect]:
+        if not self.is_member:
+            return []
+        jobs, commands = self.jobs.settle(
+            self.replica,
+            now,
+            may_run=self.working,
+            connected=self._connected,
+            leaving=self._leaving,
+            time_is_up=self._leaving and not self._drains(now),
+        )
+        new = [command for command in commands if command not in self._in_flight]
+        return [*jobs, *map(self._propose, new)]
 
-    def _runs_units(self) -> bool:
-        return any(keeper.units for keeper in self.keepers.values())
+    def _drains(self, now: float) -> bool:
+        """Leaving, with units and jobs to give up first and time left for it."""
+        keepers = (*self.keepers.values(), self.jobs)
+        return now < self._leave_by and not all(keeper.is_idle for keeper in keepers)
+
+    def _runs_anything(self) -> bool:
+        return bool(self.jobs.drivers) or any(keeper.units for keeper in self.keepers.values())
 
     def _propose(self, command: AnyCommand) -> Propose:
         self._in_flight.add(command)
@@ -335,6 +363,7 @@ class PeerCore:
         effects = self._stop_work(reason)
         for keeper in self.keepers.values():
             effects += keeper.stop_all(reason)
+        effects += self.jobs.stop_all(reason)
         self.finished = True
         return [*effects, Finish(ending)]
 

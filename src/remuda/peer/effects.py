@@ -8,6 +8,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from remuda.ownership.contract import StartUnit, StopUnit
+from remuda.peer.job_contract import SealJob, StartJob, StopJob
 from remuda.replica.commands import AnyCommand
 from remuda.replica.state import PeerId, Replica
 
@@ -56,5 +57,16 @@ class Finish(Struct, frozen=True):
 
 
 Effect: TypeAlias = (
-    Propose | Watch | Unwatch | StartWork | StopWork | StartUnit | StopUnit | WriteOrigin | Finish
+    Propose
+    | Watch
+    | Unwatch
+    | StartWork
+    | StopWork
+    | StartUnit
+    | StopUnit
+    | StartJob
+    | SealJob
+    | StopJob
+    | WriteOrigin
+    | Finish
 )

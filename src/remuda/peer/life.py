@@ -33,6 +33,8 @@ from remuda.peer.effects import (
     WriteOrigin,
 )
 from remuda.peer.hooks import Hooks
+from remuda.peer.job_contract import JobChange, SealJob, StartJob, StopJob
+from remuda.peer.job_worker import JobWorker
 from remuda.peer.names import new_entry_id
 from remuda.peer.worker import UnitWorker
 from remuda.replica.entry import entry_of, record_of
@@ -57,13 +59,15 @@ class Life:
         chance: random.Random,
         *,
         workers: Mapping[str, UnitWorker] | None = None,
+        job_worker: JobWorker | None = None,
         load_interval_s: float = 60.0,
         check_invariants: bool = False,
     ) -> None:
         self.core = core
         self._workers = workers or {}
+        self._job_worker = job_worker
         self._load_interval_s = load_interval_s
-        self._connection = connection
+        self.connection = connection
         self._log = log
         self._hooks = hooks
         self._clock = clock
@@ -106,6 +110,7 @@ class Life:
     def give_up(self) -> None:
         """Leaving takes too long: go without a word, and let the session's end tell."""
         self._hooks.work_must_stop("this peer leaves")
+        self._do([*self.core.jobs.stop_all("this peer leaves")])
         self._finish(Ending.LEFT)
 
     def on_link(self, link: Link) -> None:
@@ -132,6 +137,13 @@ class Life:
     def _tell_gathered(self) -> None:
         changes, self._changes = self._changes, []
         self._do(self.core.units_changed(changes, self._clock.now()))
+
+    def _tell_job(self, change: JobChange) -> None:
+        """In its turn: a worker may tell while it is being asked."""
+        self._loop.call_soon(self._note_job, change)
+
+    def _note_job(self, change: JobChange) -> None:
+        self._do(self.core.jobs_changed([change], self._clock.now()))
 
     # ── what happens ─────────────────────────────────────────────────────────────────────────
 
@@ -161,14 +173,14 @@ class Life:
         while True:
             sent_at = self._clock.now()
             try:
-                there = await self._connection.ping(f"{PULSES}/{self.core.me}")
+                there = await self.connection.ping(f"{PULSES}/{self.core.me}")
             except Disconnected:
-                await self._connection.settled()
+                await self.connection.settled()
                 continue
             if not there:
                 raise SessionLost("our pulse is gone from ZooKeeper")
             self._do(self.core.heartbeat_answered(sent_at, self._clock.now()))
-            await asyncio.sleep(self._connection.session_timeout_s / _BEATS_PER_TIMEOUT)
+            await asyncio.sleep(self.connection.session_timeout_s / _BEATS_PER_TIMEOUT)
 
     async def _append_proposals(self) -> None:
         while True:
@@ -215,6 +227,8 @@ class Life:
                     self._worker_of(effect.pool).start_unit(self.core.me, effect, self._tell)
                 case StopUnit():
                     self._worker_of(effect.pool).stop_unit(effect, self._tell)
+                case StartJob() | SealJob() | StopJob():
+                    self._tend_job(effect)
                 case WriteOrigin(replica):
                     self._spawn(self._write_origin(replica))
                 case Finish(ending):
@@ -223,10 +237,21 @@ class Life:
                     assert_never(effect)
         self._set_alarm()
 
+    def _tend_job(self, effect: StartJob | SealJob | StopJob) -> None:
+        # A peer without slots never leads a job.
+        assert self._job_worker is not None
+        match effect:
+            case StartJob():
+                self._job_worker.start_job(self.core.me, effect, self._tell_job)
+            case SealJob():
+                self._job_worker.seal_job(self.core.me, effect, self._tell_job)
+            case StopJob():
+                self._job_worker.stop_job(effect, self._tell_job)
+
     def _watch(self, peer: PeerId) -> None:
         """Sent at once, so that it is in place before anything that is proposed after it."""
         changed = asyncio.Event()
-        sent = self._connection.watch(f"{PULSES}/{peer}", changed.set)
+        sent = self.connection.watch(f"{PULSES}/{peer}", changed.set)
         self._watches[peer] = self._task(self._await_gone(peer, sent, changed))
 
     async def _await_gone(
@@ -236,13 +261,13 @@ class Life:
             try:
                 there = await sent
             except Disconnected:
-                await self._connection.settled()
+                await self.connection.settled()
             else:
                 if not there:
                     break
                 await changed.wait()
             changed = asyncio.Event()
-            sent = self._connection.watch(f"{PULSES}/{peer}", changed.set)
+            sent = self.connection.watch(f"{PULSES}/{peer}", changed.set)
         del self._watches[peer]
         self._do(self.core.pulse_gone(peer, self._clock.now()))
 

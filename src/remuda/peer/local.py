@@ -45,8 +45,19 @@ _PASSED_ON = (
     "connect_timeout",
     "join_timeout",
     "leave_timeout",
+    "ack_timeout",
     "gc_entries",
     "check_invariants",
+)
+_PASSED_ON_TO_PEER = (
+    "data",
+    "slots",
+    "tags",
+    "spares",
+    "jobs",
+    "spark_master",
+    "spark_conf",
+    "driver_memory",
 )
 _PASSED_ON_TO_SERVE = (
     "settle_time",
@@ -138,7 +149,7 @@ class LocalCluster:
         logs.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "remuda.cli.main", *(verb or ("peer",))]
         command += ["--zookeeper", self.address]
-        for name in _PASSED_ON if not verb else (*_PASSED_ON, *_PASSED_ON_TO_SERVE):
+        for name in (*_PASSED_ON, *(_PASSED_ON_TO_SERVE if verb else _PASSED_ON_TO_PEER)):
             command += _flag(self.config, name)
         with (logs / f"peer-{self._spawned}.log").open("ab") as output:
             peer = subprocess.Popen(

@@ -24,8 +24,9 @@ from remuda.zookeeper.locate import credentials_of, locate
 
 
 @asynccontextmanager
-async def cluster_log(config: Config) -> AsyncGenerator[ZooKeeperLog]:
-    """The log of the cluster that the configuration means. Reading changes nothing."""
+async def opened_log(config: Config) -> AsyncGenerator[tuple[Connection, ZooKeeperLog]]:
+    """The log of the cluster that the configuration means, and the connection to it. Reading
+    changes nothing."""
     connection = await Connection.open(
         locate(config),
         config.session_timeout_s,
@@ -33,9 +34,15 @@ async def cluster_log(config: Config) -> AsyncGenerator[ZooKeeperLog]:
         connect_timeout_s=config.connect_timeout_s,
     )
     try:
-        yield await ZooKeeperLog.find(connection)
+        yield connection, await ZooKeeperLog.find(connection)
     finally:
         await connection.close()
+
+
+@asynccontextmanager
+async def cluster_log(config: Config) -> AsyncGenerator[ZooKeeperLog]:
+    async with opened_log(config) as (_, log):
+        yield log
 
 
 async def start_of(log: ClusterLog) -> Replica:

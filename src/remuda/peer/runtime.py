@@ -20,6 +20,8 @@ from remuda.peer.backoff import Backoff
 from remuda.peer.core import PeerCore, Timing
 from remuda.peer.effects import Ending
 from remuda.peer.hooks import Hooks
+from remuda.peer.job_contract import JobOffer
+from remuda.peer.job_worker import JobWorker
 from remuda.peer.life import PULSES, Life
 from remuda.peer.names import new_peer_id
 from remuda.peer.worker import UnitWorker
@@ -37,6 +39,13 @@ class Role(NamedTuple):
     worker: UnitWorker
 
 
+class JobRole(NamedTuple):
+    """What a peer gives to jobs, and who drives those that it leads."""
+
+    offer: JobOffer
+    worker: JobWorker
+
+
 class Peer:
     """One peer in this process: `await peer.run()`, and `peer.leave()` to end it cleanly."""
 
@@ -47,6 +56,7 @@ class Peer:
         *,
         name: str = "",
         roles: Iterable[Role] = (),
+        job_role: JobRole | None = None,
         create_chroot: bool = False,
         clock: Clock | None = None,
         chance: random.Random | None = None,
@@ -58,6 +68,7 @@ class Peer:
         self._chance = chance or random.Random()
         self._info = PeerInfo(socket.gethostname(), os.getpid(), name)
         self._roles = tuple(roles)
+        self._job_role = job_role
         self._leaving = asyncio.Event()
         self._life: Life | None = None
         self._has_lived = False
@@ -88,6 +99,11 @@ class Peer:
     def replica(self) -> Replica:
         """What this peer has played so far."""
         return Replica() if self._life is None else self._life.core.replica
+
+    @property
+    def connection(self) -> Connection | None:
+        """To ZooKeeper, while there is one."""
+        return None if self._life is None else self._life.connection
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────
 
@@ -136,9 +152,17 @@ class Peer:
             backoff_most_s=_BACKOFF_MOST_S,
             gc_entries=self._config.gc_entries,
             drain_deadline_s=self._config.drain_deadline_s,
+            ack_timeout_s=self._config.ack_timeout_s,
         )
-        memberships = [role.membership for role in self._roles]
-        core = PeerCore(me, self._info, timing, self._chance, self._clock.now(), memberships)
+        core = PeerCore(
+            me,
+            self._info,
+            timing,
+            self._chance,
+            self._clock.now(),
+            [role.membership for role in self._roles],
+            self._job_role.offer if self._job_role is not None else None,
+        )
         life = Life(
             connection,
             log,
@@ -147,6 +171,7 @@ class Peer:
             self._clock,
             self._chance,
             workers={role.membership.pool: role.worker for role in self._roles},
+            job_worker=self._job_role.worker if self._job_role is not None else None,
             load_interval_s=self._config.load_interval_s,
             check_invariants=self._config.check_invariants,
         )
@@ -160,6 +185,6 @@ class Peer:
     def _leave_in_time(self, life: Life) -> None:
         life.leave()
         patience_s = self._config.leave_timeout_s
-        if self._roles:
+        if self._roles or self._job_role is not None:
             patience_s += self._config.drain_deadline_s
         asyncio.get_running_loop().call_later(patience_s, life.give_up)

@@ -177,6 +177,126 @@ class DrainAsked(Struct, frozen=True, tag="drain-asked"):
         return f"{self.peer} takes units again" if self.off else f"{self.peer} drains to {self.to}"
 
 
+class SlotsOffered(Struct, frozen=True, tag="slots-offered"):
+    peer: PeerId
+    slots: int
+
+    def __str__(self) -> str:
+        return f"{self.peer} offers {counted(self.slots, 'slot')}"
+
+
+class SlotsAcked(Struct, frozen=True, tag="slots-acked"):
+    peer: PeerId
+    slots: int
+
+    def __str__(self) -> str:
+        return f"{counted(self.slots, 'slot')} of {self.peer} acked"
+
+
+class SlotsRevoked(Struct, frozen=True, tag="slots-revoked"):
+    slots: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{some(self.slots, 'slots')} did not ack in time"
+
+
+class JobSchedulerSet(Struct, frozen=True, tag="job-scheduler-set"):
+    scheduler: str
+
+    def __str__(self) -> str:
+        return f"jobs are scheduled by {self.scheduler}"
+
+
+class JobSubmitted(Struct, frozen=True, tag="job-submitted"):
+    job: str
+
+    def __str__(self) -> str:
+        return f"{self.job} is submitted"
+
+
+class JobWaits(Struct, frozen=True, tag="job-waits"):
+    job: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.job} waits: {self.reason}"
+
+
+class JobGivenSlots(Struct, frozen=True, tag="job-given-slots"):
+    job: str
+    slots: int
+
+    def __str__(self) -> str:
+        return f"{self.job} is given {counted(self.slots, 'slot')}"
+
+
+class DriverPicked(Struct, frozen=True, tag="driver-picked"):
+    job: str
+    lead: PeerId
+    epoch: int
+
+    def __str__(self) -> str:
+        return f"{self.lead} leads {self.job} under epoch {self.epoch}"
+
+
+class DriverHalted(Struct, frozen=True, tag="driver-halted"):
+    job: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"the driver of {self.job} is to stop: {self.reason}"
+
+
+class DriverStopped(Struct, frozen=True, tag="driver-stopped"):
+    job: str
+    peer: PeerId
+    reason: str
+
+    def __str__(self) -> str:
+        why = f": {self.reason}" if self.reason else ""
+        return f"the driver of {self.job} at {self.peer} has stopped{why}"
+
+
+class SealerPicked(Struct, frozen=True, tag="sealer-picked"):
+    job: str
+    sealer: str
+
+    def __str__(self) -> str:
+        return f"{self.sealer} seals {self.job}"
+
+
+class JobCompleted(Struct, frozen=True, tag="job-completed"):
+    job: str
+    outcome: str
+
+    def __str__(self) -> str:
+        return f"{self.job} is completed"
+
+
+class JobKilled(Struct, frozen=True, tag="job-killed"):
+    job: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.job} is killed: {self.reason}"
+
+
+class JobResumed(Struct, frozen=True, tag="job-resumed"):
+    job: str
+
+    def __str__(self) -> str:
+        return f"{self.job} is resumed"
+
+
+class JobForgotten(Struct, frozen=True, tag="job-forgotten"):
+    """It ended long ago."""
+
+    job: str
+
+    def __str__(self) -> str:
+        return f"{self.job} is forgotten"
+
+
 class LogCollected(Struct, frozen=True, tag="log-collected"):
     position: int
 
@@ -205,10 +325,29 @@ Fact: TypeAlias = (
     | UnitUnpegged
     | RebalanceAsked
     | DrainAsked
+    | SlotsOffered
+    | SlotsAcked
+    | SlotsRevoked
+    | JobSchedulerSet
+    | JobSubmitted
+    | JobWaits
+    | JobGivenSlots
+    | DriverPicked
+    | DriverHalted
+    | DriverStopped
+    | SealerPicked
+    | JobCompleted
+    | JobKilled
+    | JobResumed
+    | JobForgotten
     | LogCollected
 )
 
 
-def some(units: tuple[str, ...]) -> str:
+def some(names: tuple[str, ...], what: str = "units") -> str:
     """A few by name, many by their number."""
-    return ", ".join(units) if len(units) <= 3 else f"{len(units)} units"
+    return ", ".join(names) if len(names) <= 3 else f"{len(names)} {what}"
+
+
+def counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

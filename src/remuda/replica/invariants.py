@@ -6,10 +6,15 @@ set or `remuda status --check` is asked. Each answers what is wrong, or None.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from remuda.errors import InvariantBroken
+from remuda.replica.jobs import JobState, OfferedSlot
 from remuda.replica.pool import Unit, UnitId
+from remuda.replica.schedule.demand import WHOLE_PPM, JobId, percent_text
+from remuda.replica.schedule.slots import SlotId
+from remuda.replica.schedule.states import SlotState
 from remuda.replica.state import PeerId, Replica
 
 
@@ -115,6 +120,129 @@ def an_epoch_is_a_position_and_grows_with_every_owner(replica: Replica) -> str |
     return None
 
 
+# ── jobs ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def slots_are_offered_by_members(replica: Replica) -> str | None:
+    if strangers := sorted(set(replica.offers) - set(replica.members)):
+        return f"{strangers} offer slots and are no members"
+    counts = Counter[str]()
+    for name, slot in replica.slots.items():
+        offer = replica.offers.get(slot.peer)
+        if offer is None or not name.startswith(f"{slot.peer}/"):
+            return f"{name} is a slot of {slot.peer}, who offers {offer}"
+        counts[slot.peer] += slot.is_offered
+    for peer, offer in replica.offers.items():
+        if counts[peer] > offer.slots:
+            return f"{peer} has {counts[peer]} slots and offers {offer.slots}"
+    return None
+
+
+def a_slot_is_at_a_task_exactly_while_it_is_not_idle_or_revoked(replica: Replica) -> str | None:
+    for name, slot in replica.slots.items():
+        if slot.state is SlotState.DEAD:
+            return f"{name} is dead, and still here"
+        if (slot.place is None) != (slot.state in (SlotState.IDLE, SlotState.REVOKED)):
+            return f"{name} is {slot.state} at {slot.place}"
+        for place in (slot.place, slot.wanted):
+            job = None if place is None else replica.jobs.get(place.job)
+            if place is not None and (
+                job is None or place.task not in [task.task for task in job.demand.tasks]
+            ):
+                return f"{name} is at {place}, which does not exist"
+        if slot.told > replica.position:
+            return f"{name} was told at {slot.told}, which has not come yet"
+    return None
+
+
+def the_slots_of_an_ended_job_are_on_their_way_out(replica: Replica) -> str | None:
+    for name, slot, job in _placed(replica):
+        if job.is_ended and slot.state not in (SlotState.ACKING, SlotState.WAITING):
+            return f"{name} is {slot.state} for {job.demand.job}, which is {job.phase}"
+        if job.phase == "completed" and slot.state is SlotState.WAITING:
+            return f"{name} waits for {job.demand.job}, which is completed"
+    for name, slot in replica.slots.items():
+        if slot.wanted is not None and replica.jobs[slot.wanted.job].is_ended:
+            return f"{name} is wanted for {slot.wanted.job}, which has ended"
+    return None
+
+
+def a_slot_waits_only_for_a_driver(replica: Replica) -> str | None:
+    for name, slot, job in _placed(replica):
+        if slot.state is SlotState.WAITING and (
+            job.lead is None or (job.is_driven and job.sealer is None)
+        ):
+            return f"{name} waits, and {job.demand.job} has no driver that has to stop or to seal"
+    return None
+
+
+def a_lead_is_a_member_that_has_slots_of_the_job(replica: Replica) -> str | None:
+    holders = {(slot.peer, job.demand.job) for _, slot, job in _placed(replica)}
+    for name, job in replica.jobs.items():
+        if job.lead is None:
+            if job.halting or job.phase in ("running", "sealing"):
+                return f"{name} is {job.phase} {job.halting}, and nobody leads it"
+        elif job.lead not in replica.members or (job.lead, name) not in holders:
+            return f"{name} is led by {job.lead}, who is no member or has no slot for it"
+    return None
+
+
+def the_epoch_of_a_job_is_a_position_after_its_submission(replica: Replica) -> str | None:
+    for name, job in replica.jobs.items():
+        if job.lead is not None and job.epoch <= job.demand.submitted:
+            return f"{name}, submitted at {job.demand.submitted}, is led under {job.epoch}"
+        if job.epoch > replica.position:
+            return f"{name} has the epoch {job.epoch}, which has not come yet"
+    return None
+
+
+def a_job_that_is_sealing_has_exactly_one_sealer(replica: Replica) -> str | None:
+    sealing: dict[JobId, list[SlotId]] = {}
+    for name, slot, job in _placed(replica):
+        if slot.state is SlotState.SEALING:
+            sealing.setdefault(job.demand.job, []).append(name)
+    for name, job in replica.jobs.items():
+        sealers = sealing.get(name, [])
+        if sealers != ([job.sealer] if job.phase == "sealing" else []):
+            return f"{name} is {job.phase}, its sealer is {job.sealer}, and {sealers} seal it"
+        if (job.phase in ("sealing", "completed")) != (job.sealer is not None):
+            return f"{name} is {job.phase}, and its sealer is {job.sealer}"
+        if job.sealer is not None and job.outcome is None:
+            return f"{name} is sealed by {job.sealer}, and nothing is staged"
+    return None
+
+
+def a_job_that_does_not_run_says_why(replica: Replica) -> str | None:
+    for name, job in replica.jobs.items():
+        if job.phase in ("waiting", "starting", "killed") and not job.reason:
+            return f"{name} is {job.phase} for no reason"
+    return None
+
+
+def a_job_has_what_covers_it_or_nothing(replica: Replica) -> str | None:
+    counts = Counter(
+        (slot.wanted.job, slot.wanted.task)
+        for slot in replica.slots.values()
+        if slot.wanted is not None
+    )
+    for name, job in replica.jobs.items():
+        given = {task.task: counts[name, task.task] for task in job.needs.tasks}
+        short = [task.task for task in job.needs.tasks if given[task.task] < task.fewest]
+        if short and any(given.values()):
+            return f"{name} has the slots {given}, too few for {short}"
+    return None
+
+
+def percentages_sum_to_a_hundred_at_most(replica: Replica) -> str | None:
+    if replica.job_scheduler != "percentage":
+        return None
+    given = {slot.wanted.job for slot in replica.slots.values() if slot.wanted is not None}
+    total = sum(replica.jobs[name].demand.weight for name in given)
+    if total > WHOLE_PPM:
+        return f"{sorted(given)} have slots, and {percent_text(total)} percent"
+    return None
+
+
 Invariant = Callable[[Replica], str | None]
 
 INVARIANTS: tuple[Invariant, ...] = (
@@ -131,6 +259,17 @@ INVARIANTS: tuple[Invariant, ...] = (
     every_owner_is_a_member_of_the_pool,
     a_unit_is_handed_by_its_owner_to_another_member,
     an_epoch_is_a_position_and_grows_with_every_owner,
+    # jobs
+    slots_are_offered_by_members,
+    a_slot_is_at_a_task_exactly_while_it_is_not_idle_or_revoked,
+    the_slots_of_an_ended_job_are_on_their_way_out,
+    a_slot_waits_only_for_a_driver,
+    a_lead_is_a_member_that_has_slots_of_the_job,
+    the_epoch_of_a_job_is_a_position_after_its_submission,
+    a_job_that_is_sealing_has_exactly_one_sealer,
+    a_job_that_does_not_run_says_why,
+    a_job_has_what_covers_it_or_nothing,
+    percentages_sum_to_a_hundred_at_most,
 )
 
 
@@ -160,3 +299,10 @@ def _units(replica: Replica) -> Iterator[tuple[str, UnitId, Unit]]:
     for pool, state in replica.pools.items():
         for name, unit in state.units.items():
             yield pool, name, unit
+
+
+def _placed(replica: Replica) -> Iterator[tuple[SlotId, OfferedSlot, JobState]]:
+    """Slots that are told to do something, with the job that it is for."""
+    for name, slot in replica.slots.items():
+        if slot.place is not None and slot.place.job in replica.jobs:
+            yield name, slot, replica.jobs[slot.place.job]

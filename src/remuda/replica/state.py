@@ -9,7 +9,11 @@ import msgspec
 from msgspec import Struct
 
 from remuda.errors import CorruptEntry
+from remuda.replica.jobs import JobState, Offer, OfferedSlot
 from remuda.replica.pool import PeerId, Pool
+from remuda.replica.schedule.demand import JobId
+from remuda.replica.schedule.jobs import JobScheduler
+from remuda.replica.schedule.slots import SlotId
 
 
 class PeerInfo(Struct, frozen=True, omit_defaults=True):
@@ -32,6 +36,10 @@ class Replica(Struct, frozen=True, omit_defaults=True):
     accepted: Mapping[PeerId, PeerId] = {}
     collected: int = -1
     pools: Mapping[str, Pool] = {}
+    offers: Mapping[PeerId, Offer] = {}
+    slots: Mapping[SlotId, OfferedSlot] = {}
+    jobs: Mapping[JobId, JobState] = {}
+    job_scheduler: JobScheduler = "greedy"
 
     def digest(self) -> str:
         """Equal for equal replicas, on every peer and under every hash seed."""

@@ -3,6 +3,9 @@
 - `simulation`  the world: a clock, an event queue, ZooKeeper's sessions, processes, faults
 - `zookeeper`   sessions, pulses and watches as ZooKeeper keeps them, with simulated time
 - `process`     one simulated process: the real `PeerCore`, with a network that can fail it
+- `units`       which units run where, by the simulation's own clock
+- `drivers`     which jobs are driven where, likewise, and the store that drivers write to
+- `job_process` what a process does about the jobs that its peer leads
 - `faults`      what goes wrong, and when
 - `checkers/`   one file an invariant, and liveness at the end
 - `run`         many seeds, or the story of one: `python -m remuda.testing.run`

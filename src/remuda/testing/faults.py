@@ -5,12 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from remuda.replica.commands import AddUnits, Drain, Peg, Rebalance, RemoveUnits, Unpeg
+from remuda.replica.commands import (
+    AddUnits,
+    Drain,
+    KillJob,
+    Peg,
+    Rebalance,
+    RemoveUnits,
+    ResumeJob,
+    SetJobScheduler,
+    SubmitJob,
+    Unpeg,
+)
+from remuda.replica.schedule.demand import TaskDemand
 
 if TYPE_CHECKING:
     from remuda.testing.process import SimProcess
     from remuda.testing.simulation import Simulation
 
+_JOBS_MAX = 6
 UNITS = [f"unit-{letter}" for letter in "abcdefgh"]
 
 
@@ -42,12 +55,26 @@ class Faults:
                 self._report_loads,
                 self._rebalance,
             )
+        if world.job_offer is not None:
+            self._kinds += (
+                self._submit_job,
+                self._submit_job,
+                self._submit_job,
+                self._kill_job,
+                self._resume_job,
+                self._set_job_scheduler,
+                self._freeze_lead,
+                self._freeze_lead,
+            )
 
     def begin(self) -> None:
         for membership in self._world.memberships:
             self._world.ask(AddUnits(membership.pool, tuple(UNITS[:6])))
         for _ in range(self._world.chance.randint(1, self._processes_max)):
             self._start()
+        if self._world.job_offer is not None:
+            self._submit_job()
+            self._submit_job()
         self._strike_later()
 
     def end(self) -> None:
@@ -65,6 +92,7 @@ class Faults:
             for unit in pool.units:
                 self._world.ask(Unpeg(name, unit))
         self._world.unit_failures = 0.0
+        self._world.driver_failures = 0.0
 
     def _strike_later(self) -> None:
         self._world.after(self._world.chance.expovariate(1 / self._pause_s), self._strike)
@@ -100,9 +128,17 @@ class Faults:
 
     def _freeze(self) -> None:
         for process in self._some():
-            self._tell("freeze", process)
-            process.freeze()
-            self._world.after(self._some_time_s(), process.wake)
+            self._freeze_one(process)
+
+    def _freeze_lead(self) -> None:
+        """A peer that drives a job: its driver goes on without it."""
+        for driver in self._world.drivers.running[:1]:
+            self._freeze_one(driver.process)
+
+    def _freeze_one(self, process: SimProcess) -> None:
+        self._tell("freeze", process)
+        process.freeze()
+        self._world.after(self._some_time_s(), process.wake)
 
     def _disconnect(self) -> None:
         for process in self._some():
@@ -162,12 +198,51 @@ class Faults:
     def _rebalance(self) -> None:
         self._world.ask(Rebalance(self._pool()))
 
+    def _submit_job(self) -> None:
+        chance, jobs = self._world.chance, self._world.replica.jobs
+        if sum(not job.is_ended for job in jobs.values()) < _JOBS_MAX:
+            self._world.ask(
+                SubmitJob(
+                    f"job-{len(jobs)}",
+                    "{}",
+                    tuple(self._task(f"task-{n}") for n in range(chance.randint(1, 2))),
+                    chance.choice(("balanced", "balanced", "percentage", "colocated")),
+                    chance.choice((None, 200_000, 300_000, 500_000)),
+                )
+            )
+
+    def _task(self, name: str) -> TaskDemand:
+        chance = self._world.chance
+        return TaskDemand(
+            name,
+            min_slots=chance.choice((None, None, None, 2)),
+            max_slots=chance.choice((None, 2, 3)),
+            tags=chance.choice((*[()] * 8, ("fast",), ("rare",))),
+            flux=chance.choice(("recover", "recover", "continue", "kill")),
+        )
+
+    def _kill_job(self) -> None:
+        for job in self._some_jobs():
+            self._world.ask(KillJob(job, "an operator said so"))
+
+    def _resume_job(self) -> None:
+        for job in self._some_jobs():
+            self._world.ask(ResumeJob(job))
+
+    def _set_job_scheduler(self) -> None:
+        scheduler = self._world.chance.choice(("greedy", "balanced", "percentage"))
+        self._world.ask(SetJobScheduler(scheduler))
+
     # ── choosing ─────────────────────────────────────────────────────────────────────────────
 
     def _some(self) -> list[SimProcess]:
         """One living process, if there is any."""
         living = [p for p in self._world.processes if p.alive and not p.leaving]
         return [self._world.chance.choice(living)] if living else []
+
+    def _some_jobs(self) -> list[str]:
+        jobs = sorted(self._world.replica.jobs)
+        return [self._world.chance.choice(jobs)] if jobs else []
 
     def _pool(self) -> str:
         return self._world.chance.choice(self._world.memberships).pool

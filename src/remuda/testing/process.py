@@ -25,9 +25,11 @@ from remuda.peer.effects import (
     Watch,
     WriteOrigin,
 )
+from remuda.peer.job_contract import JobChange, SealJob, StartJob, StopJob
 from remuda.peer.names import new_entry_id, new_peer_id
 from remuda.replica.entry import entry_of, record_of
 from remuda.replica.state import PeerId, PeerInfo, decode_replica
+from remuda.testing.job_process import SimJobWorker
 from remuda.testing.zookeeper import SimSession
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ class SimProcess:
         self.overslept = False
         self._wire = _Wire()
         self._missed: list[Callable[[], None]] = []
+        self._jobs = SimJobWorker(self, self._tell_job)
         self.core: PeerCore
         self.session: SimSession
         self._begin_life()
@@ -66,6 +69,7 @@ class SimProcess:
     def crash(self) -> None:
         self.alive = False
         self.world.units.end_all(self)
+        self.world.drivers.end_all(self)
 
     def freeze(self) -> None:
         self.frozen = True
@@ -128,6 +132,7 @@ class SimProcess:
             world.chance,
             world.now,
             world.memberships,
+            world.job_offer,
         )
         world.tell(f"process {self.pid} begins a life as {me}")
         self._next_position = 0
@@ -233,6 +238,13 @@ class SimProcess:
                     self._start_unit(effect)
                 case StopUnit():
                     self._stop_unit(effect)
+                case StartJob():
+                    self._jobs.start(self.core, effect)
+                case SealJob():
+                    self._jobs.seal(self.core, effect)
+                case StopJob():
+                    # Its driver ran while we slept, and the first thing that we do is to end it.
+                    self._jobs.stop(self.core, effect, at_once=self.overslept)
                 case WriteOrigin(replica):
                     self.world.collect(replica)
                 case Finish(ending):
@@ -274,6 +286,14 @@ class SimProcess:
             self._do(life.units_changed([changed], world.now))
 
         world.after(world.chance.uniform(0.001, 0.2), lambda: self._here(done))
+
+    def _tell_job(self, life: PeerCore, change: JobChange) -> None:
+        self.here_after(
+            self.world.latency(), lambda: self._do(life.jobs_changed([change], self.world.now))
+        )
+
+    def here_after(self, seconds: float, call: Callable[[], None]) -> None:
+        self.world.after(seconds, lambda: self._here(call))
 
     def _arm(self, watched: PeerId) -> None:
         life = self.core

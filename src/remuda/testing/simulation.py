@@ -16,12 +16,14 @@ from remuda.log.port import Origin
 from remuda.log.record import Record
 from remuda.ownership.contract import Membership, StopUnit
 from remuda.peer.core import Timing
+from remuda.peer.job_contract import JobOffer
 from remuda.peer.names import new_entry_id
 from remuda.replica.commands import AnyCommand, Gc
 from remuda.replica.entry import entry_of, record_of
 from remuda.replica.fold import Played, play
 from remuda.replica.state import PeerId, Replica, encode_replica
 from remuda.testing.checkers import CHECKERS
+from remuda.testing.drivers import Drivers, Store
 from remuda.testing.faults import Faults
 from remuda.testing.process import SimProcess
 from remuda.testing.units import RunningUnits
@@ -55,10 +57,15 @@ class Simulation:
             backoff_most_s=2.0,
             gc_entries=self.chance.choice((25, 100, 1_000_000)),
             drain_deadline_s=self.chance.choice((0.5, 3.0, 10.0)),
+            ack_timeout_s=self.chance.choice((0.3, 3.0)),
         )
         self.memberships = _memberships(self.chance)
         self.unit_failures = self.chance.choice((0.0, 0.0, 0.02))
         self.units = RunningUnits()
+        self.job_offer = _job_offer(self.chance)
+        self.driver_failures = self.chance.choice((0.0, 0.02, 0.1))
+        self.drivers = Drivers()
+        self.store = Store()
         self.log = MemoryLog()
         self.zookeeper = SimZooKeeper()
         self.processes: list[SimProcess] = []
@@ -237,3 +244,9 @@ def _memberships(chance: random.Random) -> tuple[Membership, ...]:
     exclusive = membership("exclusive", None)
     overlapping = membership("overlapping", chance.choice((0.0, 0.5)))
     return chance.choice(((), (exclusive,), (overlapping,), (exclusive, overlapping)))
+
+
+def _job_offer(chance: random.Random) -> JobOffer | None:
+    """What every process gives to jobs."""
+    slots = chance.choice((0, 0, 1, 2, 3))
+    return JobOffer(slots, ("fast",) if chance.random() < 0.5 else ()) if slots else None

@@ -14,8 +14,10 @@ from msgspec.structs import replace
 from remuda.replica.command import Command, Rejected, Stamp
 from remuda.replica.commands.abort_join import without_joiner
 from remuda.replica.facts import Fact, JoinAborted, PeerLeft, RingClosed
+from remuda.replica.job_facts import job_facts
 from remuda.replica.pool import without_peer
 from remuda.replica.ring import is_known, watcher_of
+from remuda.replica.scheduling import without_slots_of
 from remuda.replica.state import PeerId, Replica
 
 
@@ -30,7 +32,7 @@ class LeaveCluster(Command, frozen=True, tag="leave-cluster"):
                 # Its joiner is stranded, and has to ask again.
                 replica = without_joiner(replica, stage[self.peer])
         members = tuple(member for member in replica.members if member != self.peer)
-        return replace(
+        left = replace(
             without_joiner(replica, self.peer),
             members=members,
             pairs=_closed_over(replica, self.peer) if len(members) > 1 else {},
@@ -39,6 +41,7 @@ class LeaveCluster(Command, frozen=True, tag="leave-cluster"):
                 for name, pool in replica.pools.items()
             },
         )
+        return without_slots_of(left, self.peer, stamp.position, stamp.at_ms)
 
     def diff(self, old: Replica, new: Replica) -> Sequence[Fact]:
         facts: list[Fact] = [PeerLeft(self.peer)]
@@ -46,7 +49,7 @@ class LeaveCluster(Command, frozen=True, tag="leave-cluster"):
         watcher = watcher_of(old, self.peer)
         if watcher is not None and watcher in new.pairs:
             facts.append(RingClosed(watcher, new.pairs[watcher]))
-        return facts
+        return [*facts, *job_facts(old, new)]
 
 
 def _closed_over(replica: Replica, gone: PeerId) -> dict[PeerId, PeerId]:
