@@ -10,6 +10,7 @@ import remuda
 
 PUBLIC = [
     "Config",
+    "Content",
     "Hooks",
     "LocalCluster",
     "Member",
@@ -17,7 +18,10 @@ PUBLIC = [
     "RemudaError",
     "Service",
     "Unit",
+    "interpret",
     "join",
+    "read_job",
+    "run_here",
     "serve",
 ]
 

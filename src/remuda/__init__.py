@@ -1,15 +1,24 @@
 """Remuda: services, queues, workflows and Spark pipelines, coordinated by one ordered log.
 
-The public names, by what they are for. Nothing else re-exports.
+The public names, by what they are for. Nothing else re-exports. Each is imported when it is first
+asked for: Spark's Python workers import this package at every start, and need little of it.
 """
 
-from remuda.config import Config
-from remuda.errors import RemudaError
-from remuda.peer.hooks import Hooks
-from remuda.peer.local import LocalCluster
-from remuda.peer.runtime import Peer
-from remuda.service.api import Service, Unit
-from remuda.service.member import Member, join, serve
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from remuda.config import Config
+    from remuda.errors import RemudaError
+    from remuda.peer.hooks import Hooks
+    from remuda.peer.local import LocalCluster
+    from remuda.peer.runtime import Peer
+    from remuda.pipeline.here import run_here
+    from remuda.pipeline.interpreter import interpret
+    from remuda.pipeline.model.reading import read_job
+    from remuda.pipeline.window_state import Content
+    from remuda.service.api import Service, Unit
+    from remuda.service.member import Member, join, serve
 
 __all__ = [
     # a service: units of work, spread over processes
@@ -18,6 +27,11 @@ __all__ = [
     "join",
     "serve",
     "Member",
+    # a pipeline: a job as data
+    "read_job",
+    "interpret",
+    "run_here",
+    "Content",
     # a peer in your own process
     "Peer",
     "Hooks",
@@ -27,3 +41,26 @@ __all__ = [
     # what can go wrong
     "RemudaError",
 ]
+
+_HOMES = {
+    "Config": "remuda.config",
+    "Content": "remuda.pipeline.window_state",
+    "Hooks": "remuda.peer.hooks",
+    "LocalCluster": "remuda.peer.local",
+    "Member": "remuda.service.member",
+    "Peer": "remuda.peer.runtime",
+    "RemudaError": "remuda.errors",
+    "Service": "remuda.service.api",
+    "Unit": "remuda.service.api",
+    "interpret": "remuda.pipeline.interpreter",
+    "join": "remuda.service.member",
+    "read_job": "remuda.pipeline.model.reading",
+    "run_here": "remuda.pipeline.here",
+    "serve": "remuda.service.member",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module `remuda` has no attribute `{name}`")
+    return getattr(import_module(_HOMES[name]), name)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,43 +16,9 @@ from remuda.config import Config
 from remuda.zookeeper.address import Address
 from remuda.zookeeper.connection import Connection
 from remuda.zookeeper.server import ZooKeeperServer
+from tests.cli.commands import asked, asked_lines, complaint, remuda
 
 pytestmark = pytest.mark.integration
-
-
-def remuda(
-    *words: str, environment: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "remuda.cli.main", *words],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "COLUMNS": "80", **(environment or {})},
-        check=False,
-    )
-
-
-def asked(*words: str) -> Any:
-    answer = remuda(*words, "--json")
-    assert answer.returncode == 0, answer.stderr
-    return json.loads(answer.stdout)
-
-
-def asked_lines(*words: str) -> list[Any]:
-    answer = remuda(*words, "--json")
-    assert answer.returncode == 0, answer.stderr
-    return [json.loads(line) for line in answer.stdout.splitlines()]
-
-
-def complaint(*words: str, environment: dict[str, str] | None = None) -> str:
-    """The one line that a failing command prints, and nothing else."""
-    answer = remuda(*words, environment=environment)
-    assert answer.returncode in (1, 2)
-    assert answer.stdout == ""
-    (line,) = answer.stderr.splitlines()
-    assert line.startswith("error: ")
-    return line
 
 
 @pytest.fixture(scope="module")

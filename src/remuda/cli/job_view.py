@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -9,12 +11,38 @@ from rich.text import Text
 from rich.tree import Tree
 
 from remuda.cli.output import plain
+from remuda.pipeline.leading import Showing
 from remuda.pipeline.model.graph import Graph
 from remuda.pipeline.model.job import Job, Task, TaskName
 from remuda.pipeline.run import Progress, edge
 
 _MARKS = {"input": "▷", "function": "ƒ", "reduce": "Σ", "output": "▣"}
 _BAR_WIDTH = 40
+
+STATE_COLOURS = {
+    "waiting": "yellow",
+    "starting": "yellow",
+    "running": "cyan",
+    "sealing": "cyan",
+    "completed": "green",
+    "killed": "red",
+}
+
+
+def headline(job: str, told: dict[str, Any], showing: Showing | None) -> RenderableType:
+    """A job in a line or two: how it stands, why, and who drives it."""
+    colour = STATE_COLOURS[told["state"]]
+    lines = [f"job [bold]{plain(job)}[/], {told['mode']}: [{colour}]{told['state']}[/]"]
+    if told["reason"]:
+        lines[0] += f" — {plain(told['reason'])}"
+    if told["lead"] is not None:
+        slots = " ".join(f"{plain(task)}:{count}" for task, count in told["tasks"].items())
+        lines.append(f"[dim]led by {told['lead']}, epoch {told['epoch']}, slots {slots}[/]")
+    if showing is not None and told["lead"] is not None:
+        lines.append(f"[dim]driver {showing.driver_pid}, log {plain(showing.log_path)}[/]")
+    if told["restarts"]:
+        lines.append(f"[dim]{told['restarts']} restarts[/]")
+    return Text.from_markup("\n".join(lines))
 
 
 def graph_tree(job: Job, progress: Progress | None = None) -> RenderableType:

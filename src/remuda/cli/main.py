@@ -6,7 +6,21 @@ import sys
 
 import typer
 
-from remuda.cli import demo, down, drain, gc, log, peer, plan, serve, service, status, units, up
+from remuda.cli import (
+    demo,
+    down,
+    drain,
+    gc,
+    job,
+    log,
+    peer,
+    plan,
+    serve,
+    service,
+    status,
+    units,
+    up,
+)
 from remuda.cli.output import print_error
 from remuda.errors import RemudaError
 
@@ -34,6 +48,7 @@ for verb in (
     app.command()(verb)
 app.add_typer(units.app, name="units")
 app.add_typer(service.app, name="service")
+app.add_typer(job.app, name="job")
 
 
 def main() -> None:

@@ -9,20 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
-from remuda.cli.options import PEER, AsJson, configured
+from remuda.cli.options import PEER, SLOTS, AsJson, configured
 from remuda.cli.output import clock_time, console, print_json
 from remuda.clock import SystemClock
 from remuda.config import Config
 from remuda.peer.effects import Ending
 from remuda.peer.hooks import Hooks
-from remuda.peer.runtime import Peer
+from remuda.pipeline.node import JobNode
 from remuda.replica.state import PeerId
 from remuda.zookeeper.connection import Link
 
 _CLOCK = SystemClock()
 
 
-@configured(*PEER)
+@configured(*PEER, *SLOTS)
 def peer(
     config: Config,
     *,
@@ -36,7 +36,7 @@ def peer(
 
 
 async def _run(config: Config, *, json: bool, create: bool) -> None:
-    running = Peer(config, _Teller(json), create_chroot=create)
+    running = JobNode(config, _Teller(json), create_chroot=create)
     loop = asyncio.get_running_loop()
     asked: list[signal.Signals] = []
 

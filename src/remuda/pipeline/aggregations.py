@@ -9,6 +9,7 @@ windows that grow together.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -43,7 +44,7 @@ class _Folded(Struct, frozen=True):
     join: Callable[[Any, Any], Any]
 
     def init(self) -> Any:
-        return self.start
+        return copy(self.start)
 
     def update(self, state: Any, row: Row) -> Any:
         return self.value(row)
@@ -87,13 +88,13 @@ def named(name: str, column: str | None) -> Aggregation:
                 lambda a, b: (a[0] + b[0], a[1] + b[1]),
             )
         case "collect":
-            return _Folded((), value, skipping(lambda s, c: (*s, c)), lambda a, b: (*a, *b))
+            return _Folded([], value, skipping(_appended), lambda a, b: [*a, *b])
         case "collect_by_key":
             return _Folded(
                 {},
                 lambda row: (row.get(column or ""), row),
-                lambda s, c: s if c[0] is None else {**s, c[0]: (*s.get(c[0], ()), c[1])},
-                lambda a, b: {k: (*a.get(k, ()), *b.get(k, ())) for k in {**a, **b}},
+                _appended_by_key,
+                lambda a, b: {k: [*a.get(k, ()), *b.get(k, ())] for k in {**a, **b}},
             )
         case _:
             raise ValueError(f"there is no aggregation {name}")
@@ -108,6 +109,19 @@ def result_of(name: str | None, state: Any) -> Any:
         return list(state)
     if name == "collect_by_key":
         return {key: list(rows) for key, rows in state.items()}
+    return state
+
+
+def _appended(state: list[Any], value: Any) -> list[Any]:
+    """In place: a window that keeps many rows does not copy them with each."""
+    state.append(value)
+    return state
+
+
+def _appended_by_key(state: dict[Any, list[Row]], change: tuple[Any, Row]) -> Any:
+    key, row = change
+    if key is not None:
+        state.setdefault(key, []).append(row)
     return state
 
 

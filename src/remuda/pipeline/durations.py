@@ -21,11 +21,11 @@ _TEXT = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([a-z]+?)s?\s*$")
 
 
 def seconds_of(duration: float | str) -> Fraction | None:
-    """Exact, or None for what is no duration."""
+    """To the microsecond, or None for what is no duration."""
     if not isinstance(duration, str):
-        return Fraction(duration)
+        return Fraction(round(duration * 1e6), 10**6)
     match = _TEXT.match(duration.lower())
     if match is None:
         return None
     unit = _SECONDS.get(match[2]) or _SECONDS.get(match[2] + "s")
-    return None if unit is None else Fraction(match[1]) * unit
+    return None if unit is None else Fraction(round(Fraction(match[1]) * unit * 10**6), 10**6)

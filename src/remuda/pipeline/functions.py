@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 from remuda.errors import RemudaError
@@ -59,28 +60,45 @@ class Functions:
         return functools.partial(function, **params) if params else function
 
 
-def accepted(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
+def asked_for(function: Callable[..., Any], offered: Iterable[str]) -> tuple[str, ...]:
     """Those of the offered arguments that a function asks for by name."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
-        return {}
+        return ()
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return dict(offered)
-    return {name: value for name, value in offered.items() if name in parameters}
+        return tuple(offered)
+    return tuple(name for name in offered if name in parameters)
+
+
+def call_each(function: Callable[[Any], Any], arguments: Iterable[Any], answers: list[Any]) -> None:
+    """Call a function for each argument. If it raises, the answers before that are there."""
+    for argument in arguments:
+        answers.append(function(argument))  # noqa: PERF401
 
 
 def rows_of(answer: Any) -> list[Row]:
     """What a row function answered, as rows: one, several, or none."""
     if answer is None:
         return []
-    if isinstance(answer, Mapping):
-        return [dict(cast("Mapping[str, Any]", answer))]
+    row = _row_of(answer)
+    if row is not None:
+        return [row]
     if isinstance(answer, str | bytes) or not hasattr(answer, "__iter__"):
         raise TypeError(f"a row function answers a row, rows or None, not {answer!r}")
     rows: list[Row] = []
-    for row in answer:
-        if not isinstance(row, Mapping):
-            raise TypeError(f"a row function answers rows, and this is none: {row!r}")
-        rows.append(dict(cast("Mapping[str, Any]", row)))
+    for one in answer:
+        row = _row_of(one)
+        if row is None:
+            raise TypeError(f"a row function answers rows, and this is none: {one!r}")
+        rows.append(row)
     return rows
+
+
+def _row_of(value: Any) -> Row | None:
+    """A mapping or a dataclass's instance as a row of its own; None for anything else."""
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[str, Any]", value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return None
