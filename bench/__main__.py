@@ -18,6 +18,7 @@ from bench import (
     handing_over,
     healing,
     joining,
+    partitions,
     replay,
     seeds,
     server_death,
@@ -35,6 +36,7 @@ _MODULES = {
     "services": services,
     "handing_over": handing_over,
     "draining": draining,
+    "partitions": partitions,
     "seeds": seeds,
 }
 _PROFILED = {"replay": replay.run, "services": services.run}

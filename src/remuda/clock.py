@@ -12,7 +12,8 @@ class Clock(Protocol):
         ...
 
     def wall_ms(self) -> int:
-        """Milliseconds since 1970, for people to read; never used to decide anything."""
+        """Milliseconds since 1970: for people to read, and for timers that outlive a process.
+        Nothing about who owns what is decided by it."""
         ...
 
 

@@ -109,3 +109,42 @@ class Refused(RemudaError):
 
 class Unknown(RemudaError):
     """A service, unit or peer that the cluster does not know."""
+
+
+# ── partitions ───────────────────────────────────────────────────────────────────────────────
+
+
+class Busy(RemudaError):
+    """More is waiting for a partition than it takes: try again, more slowly."""
+
+
+class NotServed(RemudaError):
+    """Nobody serves the partition here at the moment: ask its owner, or again a little later."""
+
+
+class StaleEpoch(NotServed):
+    """A later owner has opened the partition: this one may not write to it any more."""
+
+
+class StoreLocked(NotServed):
+    """Another process has the partition's store open."""
+
+
+class DiskFull(RemudaError):
+    """There is no room for what was to be written; the partition goes on when there is."""
+
+
+class StoreFailed(RemudaError):
+    """The disk under a partition failed: what was being written may be there or not."""
+
+
+class StoreCorrupt(RemudaError):
+    """A partition's store is not as it was written."""
+
+
+class UnknownMachine(RemudaError):
+    """A partition has commands of a kind that this build does not know."""
+
+
+class MachineFailed(RemudaError):
+    """A machine raised while it applied a command: a bug, so the partition stops."""

@@ -1,0 +1,1 @@
+"""One file a command. `remuda.queue.catalog` lists them all."""
