@@ -136,6 +136,27 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str, _doc("What every Spark session is given, as key=value,key=value.")
     ] = ""
     driver_memory_mb: Annotated[int, _doc("The heap of a Spark driver.", unit="mb", above=0)] = 1024
+    partitions: Annotated[
+        int,
+        _doc(
+            "How many data partitions a cluster is founded with; fixed from then on.",
+            least=1,
+            most=1024,
+        ),
+    ] = 16
+    history_keep: Annotated[
+        int, _doc("How many of its last commands a data partition keeps.", least=0)
+    ] = 100_000
+    grpc_host: Annotated[
+        str, _doc("The address that a node takes calls at; others must be able to reach it.")
+    ] = "127.0.0.1"
+    grpc_port: Annotated[
+        int, _doc("The port that a node takes calls at; 0 means a free one.", least=0, most=65535)
+    ] = 0
+    route_timeout_s: Annotated[
+        float,
+        _doc("How long a node waits for a partition's owner before a call fails.", unit="s"),
+    ] = 30.0
     gc_entries: Annotated[
         int, _doc("The cluster log is collected when it is this many entries long.", above=0)
     ] = 20_000

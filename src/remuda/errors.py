@@ -111,11 +111,23 @@ class Unknown(RemudaError):
     """A service, unit or peer that the cluster does not know."""
 
 
+class Uncertain(RemudaError):
+    """The answer was lost: what was asked may have happened or not, and is not asked again."""
+
+
 # ── partitions ───────────────────────────────────────────────────────────────────────────────
 
 
 class Busy(RemudaError):
     """More is waiting for a partition than it takes: try again, more slowly."""
+
+
+class CommandRejected(Refused):
+    """A partition has looked at a command and rejected it; nothing was changed."""
+
+    def __init__(self, message: str, kind: str = "precondition") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class NotServed(RemudaError):
@@ -148,3 +160,14 @@ class UnknownMachine(RemudaError):
 
 class MachineFailed(RemudaError):
     """A machine raised while it applied a command: a bug, so the partition stops."""
+
+
+# ── queues ───────────────────────────────────────────────────────────────────────────────────
+
+
+class BadMessage(RemudaError):
+    """A message that cannot be sent as it is."""
+
+
+class GiveUp(RemudaError):
+    """A handler raises this when to try again is of no use: the message is a dead letter at once."""

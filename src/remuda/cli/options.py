@@ -45,6 +45,9 @@ DRIVER = ("jobs", "spark_master", "spark_conf", "driver_memory")
 # What every verb that runs peers with slots takes as well.
 SLOTS = ("slots", "tags", "spares", *DRIVER)
 
+# What every verb that runs nodes takes as well.
+NODE = ("partitions", "history_keep", "grpc_host", "grpc_port", "route_timeout")
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 
 

@@ -9,20 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
-from remuda.cli.options import PEER, SLOTS, AsJson, configured
+from remuda.cli.options import NODE, PEER, SLOTS, AsJson, configured
 from remuda.cli.output import clock_time, console, print_json
 from remuda.clock import SystemClock
 from remuda.config import Config
 from remuda.peer.effects import Ending
 from remuda.peer.hooks import Hooks
-from remuda.pipeline.node import JobNode
+from remuda.api.node import Node
 from remuda.replica.state import PeerId
 from remuda.zookeeper.connection import Link
 
 _CLOCK = SystemClock()
 
 
-@configured(*PEER, *SLOTS)
+@configured(*PEER, *SLOTS, *NODE)
 def peer(
     config: Config,
     *,
@@ -36,7 +36,7 @@ def peer(
 
 
 async def _run(config: Config, *, json: bool, create: bool) -> None:
-    running = JobNode(config, _Teller(json), create_chroot=create)
+    running = Node(config, _Teller(json), create_chroot=create)
     loop = asyncio.get_running_loop()
     asked: list[signal.Signals] = []
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from remuda.cli.detach import detach_up
 from remuda.cli.live import Lines, Screen
-from remuda.cli.options import PEER, SLOTS, AsJson, configured
+from remuda.cli.options import NODE, PEER, SLOTS, AsJson, configured
 from remuda.cli.output import console
 from remuda.cli.view import outcome
 from remuda.config import Config
@@ -23,7 +23,7 @@ from remuda.peer.observer import cluster_log, following
 from remuda.replica.state import Replica
 
 
-@configured(*PEER, *SLOTS, "zookeeper_port")
+@configured(*PEER, *SLOTS, *NODE, "zookeeper_port")
 def up(
     config: Config,
     *,

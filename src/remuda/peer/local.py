@@ -58,6 +58,12 @@ _PASSED_ON_TO_PEER = (
     "spark_master",
     "spark_conf",
     "driver_memory",
+    "settle_time",
+    "partitions",
+    "history_keep",
+    "grpc_host",
+    "grpc_port",
+    "route_timeout",
 )
 _PASSED_ON_TO_SERVE = (
     "settle_time",

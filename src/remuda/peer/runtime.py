@@ -55,6 +55,7 @@ class Peer:
         hooks: Hooks | None = None,
         *,
         name: str = "",
+        address: str = "",
         roles: Iterable[Role] = (),
         job_role: JobRole | None = None,
         create_chroot: bool = False,
@@ -66,7 +67,7 @@ class Peer:
         self._create_chroot = create_chroot
         self._clock = clock or SystemClock()
         self._chance = chance or random.Random()
-        self._info = PeerInfo(socket.gethostname(), os.getpid(), name)
+        self._info = PeerInfo(socket.gethostname(), os.getpid(), name, address)
         self._roles = tuple(roles)
         self._job_role = job_role
         self._leaving = asyncio.Event()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import msgspec
@@ -14,7 +14,7 @@ from remuda.peer.board import Board
 from remuda.peer.effects import Ending
 from remuda.peer.hooks import Hooks
 from remuda.peer.job_contract import JobOffer
-from remuda.peer.runtime import JobRole, Peer
+from remuda.peer.runtime import JobRole, Peer, Role
 from remuda.pipeline.driver.spares import Spares
 from remuda.pipeline.leading import JobLeader, Showing
 from remuda.pipeline.settings import launch_of, slots_of, tags_of, terms_of
@@ -28,19 +28,28 @@ _SHOW_S = 0.5
 class JobNode:
     """`await node.run()`, and `node.leave()` to end it cleanly.
 
+    What else the peer does is in `roles`, and where it takes calls is its `address`.
     Warm drivers cost memory and seconds of a core, so there are none before the first job.
     """
 
     def __init__(
-        self, config: Config, hooks: Hooks | None = None, *, create_chroot: bool = False
+        self,
+        config: Config,
+        hooks: Hooks | None = None,
+        *,
+        roles: Iterable[Role] = (),
+        address: str = "",
+        create_chroot: bool = False,
     ) -> None:
         self._spares = Spares(launch_of(config), keep=0)
         self._leader = JobLeader(self._spares, terms_of(config), self._note)
         self._keep = config.spares
         self._showings: dict[str, Showing] = {}
-        self._peer = Peer(
+        self.peer = Peer(
             config,
             _Watching(hooks or Hooks(), self._look),
+            roles=roles,
+            address=address,
             job_role=JobRole(JobOffer(slots_of(config), tags_of(config)), self._leader),
             create_chroot=create_chroot,
         )
@@ -48,13 +57,13 @@ class JobNode:
     async def run(self) -> None:
         showing = asyncio.create_task(self._show())
         try:
-            await self._peer.run()
+            await self.peer.run()
         finally:
             showing.cancel()
             await self._leader.close()
 
     def leave(self) -> None:
-        self._peer.leave()
+        self.peer.leave()
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────
 
@@ -69,7 +78,7 @@ class JobNode:
         """The latest of each job, not more often than anybody could read it."""
         while True:
             await asyncio.sleep(_SHOW_S)
-            connection = self._peer.connection
+            connection = self.peer.connection
             if connection is None:
                 continue
             showings, self._showings = self._showings, {}

@@ -19,12 +19,14 @@ from remuda.replica.schedule.slots import SlotId
 class PeerInfo(Struct, frozen=True, omit_defaults=True):
     """What a peer says of itself when it asks to join.
 
-    A name, unlike an id, can outlive a restart: units may be pegged to either.
+    A name, unlike an id, can outlive a restart: units may be pegged to either. A node has an
+    address, host:port, where it takes calls.
     """
 
     host: str
     pid: int
     name: str = ""
+    address: str = ""
 
 
 class Replica(Struct, frozen=True, omit_defaults=True):

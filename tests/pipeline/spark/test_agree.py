@@ -6,15 +6,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from pyspark.sql import SparkSession
 
+from remuda.pipeline.here import run_here
 from remuda.pipeline.interpreter import interpret
 from remuda.pipeline.killed import JobKilled
 from remuda.pipeline.model.job import Job
-from remuda.pipeline.model.reading import read_job
+from tests.pipeline.generated import FUNCTIONS, ROWS, jobs
 from tests.pipeline.jobs import multiset, on_spark
 
 pytestmark = pytest.mark.integration
@@ -22,161 +25,9 @@ pytestmark = pytest.mark.integration
 Row = dict[str, Any]
 
 
-def plus(row: Row) -> Row:
-    row["n"] += 1
-    return row
-
-
-def odd_only(row: Row) -> Row | None:
-    return row if row["n"] % 2 else None
-
-
-def twice(row: Row) -> list[Row]:
-    return [{**row, "tag": "first"}, {**row, "tag": "second"}]
-
-
-def none_of_three(row: Row) -> Row:
-    if row["n"] % 3 == 0:
-        raise ValueError(f"{row['n']} is of three")
-    return {**row, "n": row["n"] * 2}
-
-
-def is_even(row: Row) -> bool:
-    return row["n"] % 2 == 0
-
-
-def has_grown(row: Row, before: Row) -> bool:
-    return row["n"] > before["n"]
-
-
-def is_over(row: Row, least: int) -> bool:
-    return row["n"] > least
-
-
-def is_not_of_five(row: Row) -> bool:
-    if row["n"] % 5 == 0:
-        raise KeyError("five")
-    return row["n"] % 2 == 1
-
-
-def first_only(row: Row, siblings: list[Row]) -> bool:
-    return row is siblings[0] or row == siblings[0]
-
-
-def is_value_error(error: Exception) -> bool:
-    return isinstance(error, ValueError)
-
-
-def with_error(row: Row, error: Exception) -> Row:
-    return {"n": row["n"], "tag": row.get("tag"), "error": str(error)}
-
-
-FUNCTIONS = {
-    f"test:{function.__name__}": function
-    for function in (
-        plus,
-        odd_only,
-        twice,
-        none_of_three,
-        is_even,
-        has_grown,
-        is_over,
-        is_not_of_five,
-        first_only,
-        is_value_error,
-        with_error,
-    )
-}
-PREDICATES = st.sampled_from(
-    [
-        None,
-        "test:is_even",
-        "test:has_grown",
-        "test:first_only",
-        {"not": "test:is_even"},
-        {"and": ["test:is_even", {"fn": "test:is_over", "params": {"least": 2}}]},
-        {"or": ["test:first_only", {"fn": "test:is_over", "params": {"least": 4}}]},
-    ]
-)
-
-
-@st.composite
-def conditions(draw: st.DrawFn, task: str, following: list[str]) -> list[Row]:
-    targets = st.one_of(
-        st.just("all"), st.lists(st.sampled_from(following), min_size=1, unique=True)
-    )
-    raised = {
-        "from": task,
-        "to": draw(targets),
-        "thrown_exception": True,
-        "predicate": draw(st.sampled_from([None, "test:is_value_error"])),
-        "post_transform": draw(st.sampled_from([None, "test:with_error"])),
-        "retry": draw(st.integers(0, 2)),
-        "short_circuit": True,
-    }
-    plain = draw(
-        st.lists(
-            st.fixed_dictionaries(
-                {
-                    "from": st.just(task),
-                    "to": targets,
-                    "predicate": PREDICATES,
-                    "exclude_keys": st.sampled_from([[], [], ["tag"]]),
-                    "short_circuit": st.booleans(),
-                }
-            ),
-            max_size=2,
-        )
-    )
-    plain.sort(key=lambda condition: not condition["short_circuit"])
-    if draw(st.booleans()):
-        plain.append(
-            {
-                "from": task,
-                "to": draw(targets),
-                "predicate": "test:is_not_of_five",
-                "predicate_errors_to": [draw(st.sampled_from(following))],
-            }
-        )
-    return [raised, *plain] if draw(st.booleans()) else plain
-
-
-@st.composite
-def jobs(draw: st.DrawFn) -> Job:
-    inputs = [f"in{n}" for n in range(draw(st.integers(1, 2)))]
-    tasks = [f"t{n}" for n in range(draw(st.integers(1, 4)))]
-    workflow: list[list[str]] = []
-    before = list(inputs)
-    for name in tasks:
-        leading = draw(st.lists(st.sampled_from(before), min_size=1, max_size=2, unique=True))
-        workflow += [[source, name] for source in leading]
-        before.append(name)
-    for name in [*inputs, *tasks]:
-        is_last = not any(source == name for source, _ in workflow)
-        if is_last or draw(st.booleans()):
-            workflow.append([name, draw(st.sampled_from(["out0", "out1"]))])
-    catalog: list[Row] = [{"name": name, "type": "input", "plugin": "memory"} for name in inputs]
-    for name in tasks:
-        function = draw(st.sampled_from(["plus", "odd_only", "twice", "none_of_three"]))
-        catalog.append({"name": name, "type": "function", "fn": f"test:{function}"})
-    named = {to for _, to in workflow}
-    catalog += [
-        {"name": name, "type": "output", "plugin": "memory", "schema": SCHEMA}
-        for name in ("out0", "out1")
-        if name in named
-    ]
-    flow: list[Row] = []
-    for name in [*inputs, *tasks]:
-        flow += draw(conditions(name, [to for source, to in workflow if source == name]))
-    return read_job({"workflow": workflow, "catalog": catalog, "flow_conditions": flow})
-
-
-SCHEMA = "n long, tag string, error string"
-ROWS = st.lists(
-    st.fixed_dictionaries({"n": st.integers(0, 9), "tag": st.sampled_from(["a", "b"])}),
-    min_size=1,
-    max_size=8,
-)
+def named(job: Job, rows: tuple[list[Row], list[Row]]) -> dict[str, list[Row]]:
+    names = [task.name for task in job.catalog if task.type == "input"]
+    return dict(zip(names, rows, strict=False))
 
 
 def is_chain(job: Job) -> bool:
@@ -184,16 +35,19 @@ def is_chain(job: Job) -> bool:
     return len(set(sources)) == len(sources) and len(set(targets)) == len(targets)
 
 
-@settings(
-    max_examples=10,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+# Each example is a Spark job or several, so what fails is shown as it was found, not made smaller.
+QUICK = {
+    "phases": (Phase.explicit, Phase.reuse, Phase.generate),
+    "suppress_health_check": [HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+}
+
+
+@settings(max_examples=10, **QUICK)
 @given(job=jobs(), rows=st.tuples(ROWS, ROWS))
 def test_spark_and_the_interpreter_agree(
     spark: SparkSession, job: Job, rows: tuple[list[Row], list[Row]]
 ) -> None:
-    names = [task.name for task in job.catalog if task.type == "input"]
-    inputs = dict(zip(names, rows, strict=False))
+    inputs = named(job, rows)
     try:
         expected = interpret(job, inputs, FUNCTIONS).outputs
     except JobKilled:
@@ -208,3 +62,21 @@ def test_spark_and_the_interpreter_agree(
         assert [row["n"] for rows in found.values() for row in rows] == [
             row["n"] for rows in expected.values() for row in rows
         ]
+
+
+@settings(max_examples=3, **QUICK)
+@given(job=jobs(windowed=True), rows=st.tuples(ROWS, ROWS))
+def test_batch_stream_and_the_interpreter_agree(
+    spark: SparkSession, job: Job, rows: tuple[list[Row], list[Row]]
+) -> None:
+    inputs = named(job, rows)
+    try:
+        expected = interpret(job, inputs, FUNCTIONS).outputs
+    except JobKilled:
+        return
+    for mode in ("batch", "available-now"):
+        spec = msgspec.to_builtins(replace(job, mode=mode))
+        found = run_here(spark, spec, inputs=inputs, functions=FUNCTIONS).outputs
+        assert {name: multiset(rows) for name, rows in found.items()} == {
+            name: multiset(rows) for name, rows in expected.items()
+        }, mode

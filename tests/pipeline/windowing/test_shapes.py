@@ -49,7 +49,8 @@ def columns_of(job: Job, emit: Any, samples: list[dict[str, Any]]) -> str:
     return shape.columns.simpleString()
 
 
-def test_annotations_say_what_is_emitted_then_the_schema_then_samples() -> None:
+@pytest.mark.integration
+def test_annotations_say_what_is_emitted_then_the_schema_then_samples(spark: SparkSession) -> None:
     samples = [{"at": 1, "n": 2.5}]
     assert columns_of(job("a int"), typed, []) == "struct<start:double,total:bigint>"
     assert columns_of(job("start double, total int"), untyped, []).endswith("total:int>")

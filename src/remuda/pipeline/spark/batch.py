@@ -16,7 +16,7 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql import types as spark_types
 

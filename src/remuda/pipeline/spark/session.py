@@ -24,7 +24,9 @@ _ALWAYS: Mapping[str, str] = {
 
 # For short runs, as in tests: the quick compiler starts sooner and tops out lower.
 QUICK_START: Mapping[str, str] = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.stream.error.file=/dev/null",
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.stream.error.file=/dev/null"
+    ),
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }

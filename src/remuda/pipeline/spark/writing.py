@@ -22,7 +22,6 @@ from remuda.pipeline.model.job import TaskName
 from remuda.pipeline.spark.batch import Outputs, Shared
 from remuda.pipeline.spark.row_pass import TO
 
-
 # In `__to`: rows of triggers that lead nowhere.
 _NOBODY = -1
 
