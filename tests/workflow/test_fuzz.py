@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 from littlehorse.model.common_enums_pb2 import TaskStatus, VariableType
@@ -43,10 +45,62 @@ def damaged(data: bytes, changes: Damage) -> bytes:
 SPECS = [Workflow("busy", busy).compile(), Workflow("racing", racing).compile()]
 
 
+def places(message: Message) -> list[tuple[Message, FieldDescriptor]]:
+    """Every field that is set, at any depth."""
+    found: list[tuple[Message, FieldDescriptor]] = []
+    for field, value in message.ListFields():
+        found.append((message, field))
+        if field.message_type is None:
+            continue
+        if field.message_type.GetOptions().map_entry:
+            inner = [value[key] for key in sorted(value)]
+        else:
+            inner = list(value) if field.is_repeated else [value]
+        for one in inner:
+            if isinstance(one, Message):
+                found += places(one)
+    return found
+
+
+WORDS = ("name", "count", "one", "two", "work", "note", "ping", "INPUT", "", "$.a", "1-nop-NOP")
+
+
+def twisted(spec: PutWfSpecRequest, changes: Damage) -> bytes:
+    """A spec that can be read, and says something else: fields gone, or with other contents."""
+    copy = PutWfSpecRequest()
+    copy.CopyFrom(spec)
+    for place, byte in changes:
+        found = [one for one in places(copy) if one[0] is not copy]
+        if not found:
+            break
+        message, field = found[place % len(found)]
+        if field.is_repeated or field.message_type is not None:
+            message.ClearField(field.name)
+        elif field.type == field.TYPE_STRING:
+            setattr(message, field.name, WORDS[byte % len(WORDS)])
+        elif field.type == field.TYPE_BOOL:
+            setattr(message, field.name, byte % 2 == 0)
+        elif field.type == field.TYPE_ENUM:
+            setattr(message, field.name, byte % 12)
+        else:
+            message.ClearField(field.name)
+    return copy.SerializeToString(deterministic=True)
+
+
+@given(damage, st.sampled_from(SPECS))
+def test_a_spec_that_says_something_else_is_refused_or_runs(
+    changes: Damage, spec: PutWfSpecRequest
+) -> None:
+    put_and_run(twisted(spec, changes))
+
+
 @given(damage, st.sampled_from(SPECS))
 def test_a_damaged_spec_is_refused_or_runs(changes: Damage, spec: PutWfSpecRequest) -> None:
+    put_and_run(damaged(spec.SerializeToString(deterministic=True), changes))
+
+
+def put_and_run(data: bytes) -> None:
     world = world_for_fuzz()
-    data = damaged(spec.SerializeToString(deterministic=True), changes)
     outcome = world.apply(0, Call(TENANT, "PutWfSpec", data))
     if isinstance(outcome, Rejected):
         return

@@ -18,6 +18,8 @@ from littlehorse.workflow import (
     WorkflowThread,
 )
 
+from remuda.workflow.invariants import broken
+from remuda.workflow.threads import THREADS_MAX
 from tests.workflow.world import World, done
 
 STR, INT, JSON_ARR = VariableType.STR, VariableType.INT, VariableType.JSON_ARR
@@ -329,3 +331,22 @@ def test_threads_are_started_for_the_items_of_a_typed_array(world: World) -> Non
     assert sorted(world.work("each")[0] for _ in range(2)) == ["a", "b"]
     empty = world.run(spec)
     assert world.status(empty) == "COMPLETED"
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_thread_that_starts_itself_is_stopped(world: World, times: int) -> None:
+    """One in another, or side by side."""
+
+    def child(inner: WorkflowThread) -> None:
+        for number in range(times):
+            inner.spawn_thread(lambda deeper: None, f"deeper-{number}")
+
+    compiled = Workflow("itself", lambda thread: thread.spawn_thread(child, "child")).compile()
+    for node in compiled.thread_specs["child"].nodes.values():
+        if node.HasField("start_thread"):
+            node.start_thread.thread_spec_name = "child"
+    spec = WfSpec.FromString(done(world.define("PutWfSpec", compiled)))
+    run = world.run(spec)
+    assert world.status(run) == "ERROR"
+    assert len(world.wf_run(run).thread_runs) <= THREADS_MAX
+    assert broken(world.partitions[0].view) == []

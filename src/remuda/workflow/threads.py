@@ -27,7 +27,8 @@ from remuda.workflow.spec import ThreadPlan
 from remuda.workflow.work import Work
 
 THREADS_MAX = 10_000
-"""Of one run: a thread that starts itself is stopped there."""
+DEPTH_MAX = 50
+"""Of one run: threads that start themselves are stopped there, side by side or one in another."""
 
 INPUT = "INPUT"
 """The variable in which a handler or a thread for each item finds what it is for."""
@@ -46,6 +47,8 @@ def start_thread(
     number = len(run.message.thread_runs)
     if number >= THREADS_MAX:
         raise BadValue(f"run {run.name} has {THREADS_MAX} threads, and no more fit")
+    if parent is not None and _depth(run, parent) >= DEPTH_MAX:
+        raise BadValue(f"thread {parent.number} has {DEPTH_MAX} parents above it, and no more fit")
     thread = run.message.thread_runs.add(
         number=number,
         status=RUNNING,
@@ -87,6 +90,15 @@ def starting_values(
         except BadValue as error:
             raise BadValue(f"variable {name}: {error}") from error
     return values
+
+
+def _depth(run: Run, thread: ThreadRun) -> int:
+    """How many threads a thread has above it, itself included."""
+    depth = 1
+    while thread.HasField("parent_thread_id"):
+        thread = run.thread(thread.parent_thread_id)
+        depth += 1
+    return depth
 
 
 def handler_inputs(plan: ThreadPlan, content: VariableValue | None) -> dict[str, VariableValue]:
