@@ -19,6 +19,7 @@ from bench import (
     healing,
     joining,
     partitions,
+    passes,
     replay,
     seeds,
     server_death,
@@ -37,6 +38,7 @@ _MODULES = {
     "handing_over": handing_over,
     "draining": draining,
     "partitions": partitions,
+    "passes": passes,
     "seeds": seeds,
 }
 _PROFILED = {"replay": replay.run, "services": services.run}
