@@ -151,7 +151,7 @@ class _Building:
         self._shared: list[Shared] = []
         self._repeated: list[DataFrame] = []
         self._audit = Audit()
-        # Spark sums up frames in batches only.
+        # In a stream only the steps of each pass are compared: a sum over a frame is a batch's.
         self._is_audited = run.job.audit and not is_twin and not streaming
         self._steps = self._built()
 

@@ -143,7 +143,7 @@ class Steps:
             )
             for name in plan.cut.steps
         }
-        self._is_audited = plan.is_audited
+        self._is_audited = plan.job.audit
         self._sources = Graph(plan.job.workflow).preceding
         self._started: list[Stage] = []
         self._is_started = False
