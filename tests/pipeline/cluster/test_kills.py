@@ -38,7 +38,8 @@ VICTIMS: tuple[Victim, ...] = ("driver", "JVM", "worker", "lead")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     """Three nodes, each with a warm spare once there are jobs."""
     here = pytest.MonkeyPatch()
-    here.setenv("PYTHONPATH", str(Path(__file__).parent))
+    modules = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    here.setenv("PYTHONPATH", os.pathsep.join(modules))
     config = Config(
         data=str(tmp_path_factory.mktemp("kills")),
         session_timeout_s=3.0,
