@@ -13,10 +13,12 @@ from contextlib import contextmanager
 from types import FrameType
 
 from bench import (
+    agreement,
     draining,
     freezing,
     handing_over,
     healing,
+    jobs,
     joining,
     partitions,
     passes,
@@ -39,6 +41,8 @@ _MODULES = {
     "draining": draining,
     "partitions": partitions,
     "passes": passes,
+    "agreement": agreement,
+    "jobs": jobs,
     "seeds": seeds,
 }
 _PROFILED = {"replay": replay.run, "services": services.run}
