@@ -2,7 +2,7 @@
 # (make test ARGS="-k ring"), SEED and SEEDS to the simulator, PYTHON to scripts/bootstrap.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check sim bench lock clean
+.PHONY: help demo test soak check sim bench wire lock clean
 export PYTHON
 
 BIN := .venv/bin
@@ -16,7 +16,7 @@ demo: .venv/.ready ## a cluster on this machine, at work
 	@$(BIN)/remuda demo
 
 test: .venv/.ready ## the tests: unit first, then integration
-	@$(call PYTEST,-m "not integration and not soak")
+	@$(call PYTEST,-n 2 -m "not integration and not soak")
 	@$(call PYTEST,-m "integration and not soak")
 
 soak: .venv/.ready ## long runs under kills and faults, which `make test` leaves out
@@ -33,6 +33,9 @@ sim: .venv/.ready ## simulated clusters having bad days: SEEDS=2000 of them, or 
 
 bench: .venv/.ready ## how fast it is here
 	@$(BIN)/python -m bench
+
+wire: .venv/.ready ## src/remuda/v1 from proto/, the messages of our gRPC services
+	@scripts/generate_wire
 
 lock: ## requirements.lock from pyproject.toml; UPGRADE=1 takes newer versions
 	@uv="$$(scripts/bootstrap --uv)" && "$$uv" pip compile \
