@@ -26,7 +26,7 @@ from remuda.pipeline.driver.supervisor import Driver, sweep
 from remuda.pipeline.killed import JobKilled
 from remuda.pipeline.run import Progress, next_epoch
 from remuda.pipeline.settings import jobs_dir, launch_of
-from remuda.pipeline.submission import Submission
+from remuda.pipeline.submission import Submission, new_run_id
 
 
 async def run_alone(
@@ -45,11 +45,12 @@ async def run_alone(
     """
     launch = launch_of(config)
     sweep(launch.home)
-    work = jobs_dir(config) / submission.id
+    run_id = new_run_id(submission)
+    work = jobs_dir(config) / run_id
     driver = Driver(launch)
     driver.run(
         RunJob(
-            job_id=submission.id,
+            job_id=run_id,
             spec=msgspec.to_builtins(submission.job),
             work=str(work),
             fence_epoch=next_epoch(work),

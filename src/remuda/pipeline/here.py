@@ -16,7 +16,7 @@ from remuda.pipeline.interpreter import Outcome
 from remuda.pipeline.io import memory
 from remuda.pipeline.model.job import TaskName
 from remuda.pipeline.run import Progress, Run, next_epoch
-from remuda.pipeline.submission import find_modules, submission_of
+from remuda.pipeline.submission import find_modules, new_run_id, submission_of
 
 
 def run_here(
@@ -38,7 +38,7 @@ def run_here(
     place = work or Path(tempfile.mkdtemp(prefix="remuda-"))
     run = Run(
         job=submission.job,
-        job_id=submission.id,
+        job_id=new_run_id(submission),
         work=place,
         fence_epoch=next_epoch(place),
         tell=tell or (lambda _progress: None),

@@ -56,6 +56,14 @@ def submission_of(source: Mapping[str, Any] | str | Path, job_id: str | None = N
     )
 
 
+def new_run_id(submission: Submission) -> str:
+    """Under which a job runs without a cluster. A stream goes on from its last run; a batch is
+    another each time, and does not take what an earlier one has written for its own."""
+    if submission.job.mode != "batch":
+        return submission.id
+    return f"{submission.id}-{secrets.token_hex(3)}"
+
+
 def encode_submission(submission: Submission) -> str:
     """As JSON, the same for the same job, so that submitting it twice can be seen to be that."""
     plain = msgspec.to_builtins(submission)
