@@ -5,7 +5,6 @@ and stream write the same rows, and on a sample so does the interpreter."""
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from pathlib import Path
@@ -18,7 +17,6 @@ from bench.stage import Sheet, Wrong
 from remuda.pipeline.here import run_here
 from remuda.pipeline.interpreter import interpret
 from remuda.pipeline.model.reading import read_job
-from remuda.pipeline.spark.session import make_session
 
 LIMIT_S = 1500.0
 
@@ -30,17 +28,8 @@ _PRICED = order_rows.SCHEMAS["total"]
 
 
 def run(sheet: Sheet) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        spark = make_session(
-            "remuda bench",
-            master=f"local[{os.cpu_count()}]",
-            options={"spark.driver.host": "127.0.0.1", "spark.driver.memory": "3g"},
-        )
-        spark.sparkContext.setLogLevel("ERROR")
-        try:
-            _compare(sheet, spark, Path(folder))
-        finally:
-            spark.stop()
+    with tempfile.TemporaryDirectory() as folder, order_rows.spark_for("3g") as spark:
+        _compare(sheet, spark, Path(folder))
 
 
 def _compare(sheet: Sheet, spark: SparkSession, folder: Path) -> None:

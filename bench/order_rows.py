@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+
+from remuda.pipeline.spark.session import make_session
 
 Row = dict[str, Any]
 
@@ -56,6 +61,21 @@ def complaint(row: Row, error: Exception) -> Row:
 
 def minute(content: Any) -> Row:
     return {"name": content.group, "start": float(content.start), "total": content.value}
+
+
+@contextmanager
+def spark_for(memory: str = "2g") -> Generator[SparkSession]:
+    """A session with all cores, and without Spark's chatter."""
+    spark = make_session(
+        "remuda bench",
+        master=f"local[{os.cpu_count()}]",
+        options={"spark.driver.host": "127.0.0.1", "spark.driver.memory": memory},
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        yield spark
+    finally:
+        spark.stop()
 
 
 def orders(spark: SparkSession, rows: int) -> DataFrame:

@@ -10,7 +10,6 @@ apart, is four of them.
 
 from __future__ import annotations
 
-import os
 import shutil
 import statistics
 import tempfile
@@ -26,7 +25,6 @@ from pyspark.sql import DataFrame, SparkSession
 from bench import order_rows
 from bench.stage import Bar, Sheet
 from remuda.pipeline.here import run_here
-from remuda.pipeline.spark.session import make_session
 from remuda.pipeline.spark.types import declared
 
 LIMIT_S = 1200.0
@@ -39,17 +37,8 @@ _SQL = "*, qty * price as total, qty * price * 0.2 as tax, concat(name, '-', qty
 
 
 def run(sheet: Sheet) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        spark = make_session(
-            "remuda bench",
-            master=f"local[{os.cpu_count()}]",
-            options={"spark.driver.host": "127.0.0.1", "spark.driver.memory": "2g"},
-        )
-        spark.sparkContext.setLogLevel("ERROR")
-        try:
-            _measure(sheet, spark, Path(folder))
-        finally:
-            spark.stop()
+    with tempfile.TemporaryDirectory() as folder, order_rows.spark_for() as spark:
+        _measure(sheet, spark, Path(folder))
 
 
 def _measure(sheet: Sheet, spark: SparkSession, folder: Path) -> None:
