@@ -19,6 +19,7 @@ from typing import assert_never
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from remuda.peer.job_contract import (
     JobChange,
@@ -61,8 +62,9 @@ class Showing(Struct, frozen=True, kw_only=True):
     epoch: int
     lead: PeerId
     driver_pid: int
-    jvm_pid: int | None = None
     log_path: str = ""
+    # Whether it has a Spark session, and the job's fence.
+    started: bool = False
     progress: Progress = Progress()
 
 
@@ -154,9 +156,12 @@ class JobLeader:
         )
         self._show(order.job_id, showing)
         async for said in led.driver.events():
+            if isinstance(said, Started):
+                showing = replace(showing, started=True)
+                self._show(order.job_id, showing)
             if isinstance(said, Told):
                 led.got_somewhere |= bool(said.progress.edges or said.progress.batches)
-                showing = msgspec.structs.replace(showing, progress=said.progress)
+                showing = replace(showing, progress=said.progress)
                 self._show(order.job_id, showing)
             change = self._meaning(order.job_id, led, said)
             if change is not None:

@@ -130,9 +130,8 @@ def kill(cluster: LocalCluster, job: str, victim: Victim) -> list[float]:
         if state.is_ended:
             return True
         shown: Any = asked("job", "show", job, "--data", cluster.config.data)["driver"]
-        if state.epoch == before.epoch or shown is None or shown["epoch"] != state.epoch:
-            return False
-        return bool(shown["progress"]["edges"] or shown["progress"]["batches"])
+        is_new = state.epoch > before.epoch and shown is not None
+        return is_new and shown["epoch"] == state.epoch and shown["started"]
 
     wait_until(again, f"{job} is driven again after its {victim} was killed", PATIENCE_S)
     if victim == "lead":
