@@ -130,8 +130,9 @@ def kill(cluster: LocalCluster, job: str, victim: Victim) -> list[float]:
         if state.is_ended:
             return True
         shown: Any = asked("job", "show", job, "--data", cluster.config.data)["driver"]
-        is_new = state.epoch > before.epoch and shown is not None
-        return is_new and shown["epoch"] == state.epoch and shown["started"]
+        if shown is None or state.epoch == before.epoch:
+            return False
+        return bool(shown["epoch"] == state.epoch and shown["started"])
 
     wait_until(again, f"{job} is driven again after its {victim} was killed", PATIENCE_S)
     if victim == "lead":
