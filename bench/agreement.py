@@ -55,7 +55,8 @@ def _compare_sample(sheet: Sheet, spark: SparkSession, sample: Path, folder: Pat
     given = [row.asDict() for row in spark.read.parquet(str(sample)).collect()]
     expected = interpret(read_job(job), {"orders": given}).outputs
     for place in _PLACES:
-        found = [row.asDict() for row in _read(spark, folder / "of-sample", place).collect()]
+        written = spark.read.parquet(str(folder / "of-sample" / place))
+        found = [row.asDict() for row in written.collect()]
         if sorted(map(_rounded, found)) != sorted(map(_rounded, expected[place])):
             raise Wrong(f"the interpreter and Spark differ in `{place}`")
     sheet.figure("sample on which the interpreter agrees", _SAMPLE, "rows")
