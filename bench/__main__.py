@@ -27,6 +27,7 @@ from bench import (
     seeds,
     server_death,
     services,
+    workflows,
 )
 from bench.stage import Sheet, Wrong
 from remuda.errors import RemudaError
@@ -45,6 +46,7 @@ _MODULES = {
     "passes": passes,
     "agreement": agreement,
     "jobs": jobs,
+    "workflows": workflows,
     "seeds": seeds,
 }
 _PROFILED = {"replay": replay.run, "services": services.run}

@@ -21,6 +21,8 @@ from remuda.config import Config
 from remuda.peer.local import LocalCluster
 from remuda.queue.client import Queues
 from remuda.queue.model import NewMessage
+from remuda.queue.takeable import Takeable
+from remuda.queue.taking import Taking
 
 LIMIT_S = 120.0
 
@@ -139,14 +141,20 @@ class _Worker:
                 part.cancel()
 
     async def _take(self, queues: Queues, part: int, attached: asyncio.Event) -> None:
-        async with queues.take(self._queue, part, _GROUP, 1, credit=2_000) as taking:
+        async with (
+            queues.take(self._queue, part, _GROUP, 1, credit=2_000) as taking,
+            asyncio.TaskGroup() as committing,
+        ):
             attached.set()
             async for batch in taking:
                 now_ns = time.time_ns()
                 for one in batch.taken:
                     self._waits_ms.append((now_ns - int(one.message.body[:19])) / 1e6)
-                await taking.commit(batch.turn, [one.position for one in batch.taken])
-                taking.want(len(batch.taken))
-                self._left -= len(batch.taken)
-                if self._left <= 0:
-                    self._done.set()
+                committing.create_task(self._commit(taking, batch))
+
+    async def _commit(self, taking: Taking, batch: Takeable) -> None:
+        await taking.commit(batch.turn, [one.position for one in batch.taken])
+        taking.want(len(batch.taken))
+        self._left -= len(batch.taken)
+        if self._left <= 0:
+            self._done.set()

@@ -11,18 +11,27 @@ import remuda
 PUBLIC = [
     "Config",
     "Content",
+    "Context",
+    "GiveUp",
     "Hooks",
     "LocalCluster",
     "Member",
+    "Message",
     "Peer",
+    "Queues",
     "RemudaError",
+    "RetryDef",
     "Service",
     "Unit",
+    "Worker",
+    "consume",
+    "handler",
     "interpret",
     "join",
     "read_job",
     "run_here",
     "serve",
+    "work",
 ]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from remuda.config import Config
-    from remuda.errors import RemudaError
+    from remuda.errors import GiveUp, RemudaError
     from remuda.peer.hooks import Hooks
     from remuda.peer.local import LocalCluster
     from remuda.peer.runtime import Peer
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from remuda.pipeline.interpreter import interpret
     from remuda.pipeline.model.reading import read_job
     from remuda.pipeline.window_state import Content
+    from remuda.queue.client import Queues
+    from remuda.queue.context import Context, Message
+    from remuda.queue.handler import consume, handler
+    from remuda.queue.model import RetryDef
+    from remuda.queue.worker import Worker, work
     from remuda.service.api import Service, Unit
     from remuda.service.member import Member, join, serve
 
@@ -27,6 +32,16 @@ __all__ = [
     "join",
     "serve",
     "Member",
+    # a queue: messages, and who handles them
+    "handler",
+    "consume",
+    "work",
+    "Worker",
+    "Message",
+    "Context",
+    "Queues",
+    "RetryDef",
+    "GiveUp",
     # a pipeline: a job as data
     "read_job",
     "interpret",
@@ -45,18 +60,27 @@ __all__ = [
 _HOMES = {
     "Config": "remuda.config",
     "Content": "remuda.pipeline.window_state",
+    "Context": "remuda.queue.context",
+    "GiveUp": "remuda.errors",
     "Hooks": "remuda.peer.hooks",
     "LocalCluster": "remuda.peer.local",
     "Member": "remuda.service.member",
+    "Message": "remuda.queue.context",
     "Peer": "remuda.peer.runtime",
+    "Queues": "remuda.queue.client",
     "RemudaError": "remuda.errors",
+    "RetryDef": "remuda.queue.model",
     "Service": "remuda.service.api",
     "Unit": "remuda.service.api",
+    "Worker": "remuda.queue.worker",
+    "consume": "remuda.queue.handler",
+    "handler": "remuda.queue.handler",
     "interpret": "remuda.pipeline.interpreter",
     "join": "remuda.service.member",
     "read_job": "remuda.pipeline.model.reading",
     "run_here": "remuda.pipeline.here",
     "serve": "remuda.service.member",
+    "work": "remuda.queue.worker",
 }
 
 

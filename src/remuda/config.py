@@ -151,7 +151,13 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str, _doc("The address that a node takes calls at; others must be able to reach it.")
     ] = "127.0.0.1"
     grpc_port: Annotated[
-        int, _doc("The port that a node takes calls at; 0 means a free one.", least=0, most=65535)
+        int,
+        _doc(
+            "The port that a node takes calls at, and the nodes of `up` from there on; 0 means a "
+            "free one.",
+            least=0,
+            most=65535,
+        ),
     ] = 0
     route_timeout_s: Annotated[
         float,

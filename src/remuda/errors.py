@@ -107,6 +107,10 @@ class Refused(RemudaError):
     """The cluster has looked at a request and rejected it; nothing was changed."""
 
 
+class NotAllowed(RemudaError):
+    """Whoever calls does not have the right to."""
+
+
 class Unknown(RemudaError):
     """A service, unit or peer that the cluster does not know."""
 

@@ -18,13 +18,14 @@ SRC = Path(__file__).parents[2] / "src"
 FACADE = "remuda"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("config", "clock"),
+    ("config", "clock", "v1"),
     ("zookeeper",),
     ("log",),
     ("replica",),
     ("ownership",),
     ("peer",),
     ("partition",),
+    ("wire",),
     ("service", "queue", "workflow", "pipeline"),
     (FACADE,),
     ("api",),
@@ -36,7 +37,7 @@ LAYER_OF = {part: number for number, layer in enumerate(LAYERS) for part in laye
 # The simulator stands beside the layers: it may drive anything except what needs the world,
 # and what ships never leans on it.
 SIMULATOR = "testing"
-BEYOND_THE_SIMULATOR = frozenset({"zookeeper", "api", "web", "cli"})
+BEYOND_THE_SIMULATOR = frozenset({"zookeeper", "v1", "wire", "api", "web", "cli"})
 KNOWN_PARTS = frozenset(LAYER_OF) | {SIMULATOR}
 
 # Same input, same output, on every peer and in every year. Packages and single modules.

@@ -8,16 +8,9 @@ import pytest
 
 from remuda.partition.machine import Rejected
 from remuda.queue.commands.commit import Emit
-from remuda.queue.handling import (
-    Emitted,
-    GiveBack,
-    Handling,
-    Report,
-    ReportDone,
-    ReportFailed,
-    Run,
-)
+from remuda.queue.handling import Handling
 from remuda.queue.model import Blocks, GroupDef, Message, NewMessage, QueueSettings, RetryDef
+from remuda.queue.reports import Emitted, GiveBack, Report, ReportDone, ReportFailed, Run
 from remuda.queue.takeable import Taken
 from tests.queue.worlds import World, expect, message
 

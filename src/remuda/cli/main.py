@@ -15,11 +15,13 @@ from remuda.cli import (
     log,
     peer,
     plan,
+    queue,
     serve,
     service,
     status,
     units,
     up,
+    work,
 )
 from remuda.cli.output import print_error
 from remuda.errors import RemudaError
@@ -37,6 +39,7 @@ for verb in (
     down.down,
     peer.peer,
     serve.serve,
+    work.work,
     status.status,
     log.log,
     gc.gc,
@@ -49,6 +52,7 @@ for verb in (
 app.add_typer(units.app, name="units")
 app.add_typer(service.app, name="service")
 app.add_typer(job.app, name="job")
+app.add_typer(queue.app, name="queue")
 
 
 def main() -> None:

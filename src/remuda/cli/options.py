@@ -46,7 +46,16 @@ DRIVER = ("jobs", "spark_master", "spark_conf", "driver_memory")
 SLOTS = ("slots", "tags", "spares", *DRIVER)
 
 # What every verb that runs nodes takes as well.
-NODE = ("partitions", "history_keep", "grpc_host", "grpc_port", "route_timeout")
+NODE = (
+    "partitions",
+    "history_keep",
+    "grpc_host",
+    "grpc_port",
+    "route_timeout",
+    "settle_time",
+    "drain_time",
+    "drain_deadline",
+)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 

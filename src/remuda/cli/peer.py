@@ -15,7 +15,6 @@ from remuda.clock import SystemClock
 from remuda.config import Config
 from remuda.peer.effects import Ending
 from remuda.peer.hooks import Hooks
-from remuda.api.node import Node
 from remuda.replica.state import PeerId
 from remuda.zookeeper.connection import Link
 
@@ -36,6 +35,9 @@ def peer(
 
 
 async def _run(config: Config, *, json: bool, create: bool) -> None:
+    # All that a node is made of takes a while to load, and no other verb needs it.
+    from remuda.api.node import Node
+
     running = Node(config, _Teller(json), create_chroot=create)
     loop = asyncio.get_running_loop()
     asked: list[signal.Signals] = []

@@ -59,10 +59,11 @@ _PASSED_ON_TO_PEER = (
     "spark_conf",
     "driver_memory",
     "settle_time",
+    "drain_time",
+    "drain_deadline",
     "partitions",
     "history_keep",
     "grpc_host",
-    "grpc_port",
     "route_timeout",
 )
 _PASSED_ON_TO_SERVE = (
@@ -157,6 +158,8 @@ class LocalCluster:
         command += ["--zookeeper", self.address]
         for name in (*_PASSED_ON, *(_PASSED_ON_TO_SERVE if verb else _PASSED_ON_TO_PEER)):
             command += _flag(self.config, name)
+        if not verb and self.config.grpc_port:
+            command += [OPTIONS["grpc_port"].flag, str(self.config.grpc_port + self._spawned - 1)]
         with (logs / f"peer-{self._spawned}.log").open("ab") as output:
             peer = subprocess.Popen(
                 tethered(command),

@@ -20,6 +20,7 @@ from remuda.config import Config, load
 from remuda.errors import NotServed, RemudaError
 from remuda.peer.observer import cluster_log, current
 from remuda.queue.commands.replay import Replayed
+from remuda.queue.consumer import Consumer
 from remuda.queue.model import (
     DeadLetter,
     GroupDef,
@@ -273,6 +274,15 @@ class Queues:
         See `Taking`.
         """
         return Taking(self._line, queue, part, group, epoch, credit)
+
+    def consume(
+        self, queue: str, group: str, *, credit: int = 100, definition: GroupDef | None = None
+    ) -> Consumer:
+        """For a program that is not in the cluster: `async with queues.consume(…) as consumer`.
+
+        See `Consumer`. Programs that can reach ZooKeeper use a `Worker`.
+        """
+        return Consumer(self._line, queue, group, credit, definition)
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────
 

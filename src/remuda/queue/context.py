@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from remuda.errors import BadMessage
 from remuda.peer.lost import Lost
-from remuda.queue.handling import EMITS_MAX, Emitted
 from remuda.queue.model import Failure, NewMessage
+from remuda.queue.reports import EMITS_MAX, Emitted
 from remuda.queue.takeable import Taken
 
 
@@ -44,13 +44,24 @@ class Context:
 
     What it emits is sent if and only if what it handles is done: both are one commit. Nothing is
     sent when the handler raises, or when another worker has the partition by then.
+
+    `epoch` is larger with every owner of the partition: a store that is written to from handlers
+    can refuse one that is smaller than it has seen. `lost` is set when the partition is not this
+    worker's any more; what is handled then will be handled again elsewhere.
     """
 
     def __init__(
-        self, queue: str, group: str, messages: Sequence[Message], lost: Lost | None = None
+        self,
+        queue: str,
+        group: str,
+        messages: Sequence[Message],
+        *,
+        epoch: int = 0,
+        lost: Lost | None = None,
     ) -> None:
         self.queue = queue
         self.group = group
+        self.epoch = epoch
         self.lost = lost or Lost()
         self.emitted: list[Emitted] = []
         self._messages = tuple(messages)
@@ -70,12 +81,23 @@ class Context:
         """Send a message when this one is done. It belongs to the tree of the one that is handled,
         if that has one, unless it is not `tracked`. A handler of batches says which message it is
         made `of`; if it does not, it is the last."""
+        message = NewMessage(body, key, headers or {}, "", delay_ms, ttl_ms)
+        self.emit_message(queue, message, of=of, tracked=tracked)
+
+    def emit_message(
+        self,
+        queue: str,
+        message: NewMessage,
+        *,
+        of: Message | None = None,
+        tracked: bool = True,
+    ) -> None:
+        """`emit`, with a message that is made already."""
         if len(self.emitted) == EMITS_MAX:
             raise BadMessage(
                 f"a handler has emitted {EMITS_MAX} messages and wants to emit more: let it emit "
                 "messages whose handlers emit the rest"
             )
-        message = NewMessage(body, key, headers or {}, "", delay_ms, ttl_ms)
         by = (of or self._messages[-1]).position
         self.emitted.append(Emitted(by, queue, message, tracked))
 

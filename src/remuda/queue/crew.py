@@ -11,6 +11,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,10 @@ from remuda.errors import GiveUp
 from remuda.ownership.contract import StartUnit, StopUnit, UnitStopped
 from remuda.peer.worker import Tell
 from remuda.queue.context import Context, message_of
-from remuda.queue.handler import Handler
-from remuda.queue.handling import Run
+from remuda.queue.handler import Handler, HandlerHooks, NotHandled
 from remuda.queue.lane import Lane
 from remuda.queue.model import Blocks
+from remuda.queue.reports import Run
 from remuda.replica.pool import UnitId
 from remuda.replica.state import PeerId
 
@@ -46,6 +47,7 @@ class Crew:
             else ThreadPoolExecutor(handler.concurrency, f"{handler.queue}/{handler.group}")
         )
         self._free = handler.concurrency
+        self._finishing = False
         self._lanes: dict[tuple[UnitId, int], Lane] = {}
         self._turns: deque[Lane] = deque()
         self._last: dict[UnitId, asyncio.Task[None]] = {}
@@ -67,6 +69,7 @@ class Crew:
             patience_s=self._config.drain_deadline_s,
             find=self._find,
             on_change=self.serve,
+            hooks=self.handler.hooks or HandlerHooks(),
         )
         self._lanes[start.unit, start.epoch] = lane
         self._turns.append(lane)
@@ -97,6 +100,10 @@ class Crew:
         for lane in list(self._lanes.values()):
             lane.abandon()
 
+    def finish(self) -> None:
+        """Begin nothing more."""
+        self._finishing = True
+
     def set_blocks(self, blocks: Blocks) -> None:
         """What waits for a message that has failed."""
         self._blocks = blocks
@@ -122,7 +129,7 @@ class Crew:
     def serve(self) -> None:
         """Begin what can be begun; partitions take turns."""
         idle = 0
-        while self._free and idle < len(self._turns):
+        while self._free and not self._finishing and idle < len(self._turns):
             lane = self._turns[0]
             self._turns.rotate(-1)
             begun = lane.handling.begin(1)
@@ -130,27 +137,34 @@ class Crew:
                 idle += 1
                 continue
             idle = 0
-            self._free -= 1
-            task = asyncio.get_running_loop().create_task(self._call(lane, begun[0]))
-            lane.calls.add(task)
-            task.add_done_callback(lane.calls.discard)
+            self._begin(lane, begun[0])
 
-    async def _call(self, lane: Lane, run: Run) -> None:
-        handler, handling = self.handler, lane.handling
+    def _begin(self, lane: Lane, run: Run) -> None:
+        handler = self.handler
         messages = [message_of(handler.queue, lane.part, taken) for taken in run.taken]
-        context = Context(handler.queue, handler.group, messages, lane.lost)
-        try:
-            await self._called(messages if handler.batch else messages[0], context)
-        except asyncio.CancelledError as error:
+        context = Context(handler.queue, handler.group, messages, epoch=lane.epoch, lost=lane.lost)
+        argument = messages if handler.batch else messages[0]
+        self._free -= 1
+        call = asyncio.get_running_loop().create_task(self._called(argument, context))
+        lane.calls.add(call)
+        # Not in the call itself: one that is cancelled before its first step does nothing at all.
+        call.add_done_callback(partial(self._note_end, lane, run, context))
+
+    def _note_end(self, lane: Lane, run: Run, context: Context, call: asyncio.Task[None]) -> None:
+        handling = lane.handling
+        lane.calls.discard(call)
+        if call.cancelled():
             if lane.lost.is_set():
                 handling.gave_up(run.number)
             else:
                 # Not by us: what the handler awaited was cancelled, and it did not mind.
-                handling.failed(run.number, told(error))
-        except Exception as error:
-            handling.failed(run.number, told(error), final=isinstance(error, GiveUp))
-        else:
+                handling.failed(run.number, "CancelledError: the handler was cancelled")
+        elif (error := call.exception()) is None:
             handling.finished(run.number, context.emitted)
+        elif isinstance(error, NotHandled):
+            handling.gave_up(run.number)
+        else:
+            handling.failed(run.number, told(error), final=isinstance(error, GiveUp))
         self._free += 1
         lane.note()
         self.serve()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -14,8 +14,23 @@ CONCURRENCY_MAX = 10_000
 PREFETCH = 100
 
 
+class NotHandled(Exception):
+    """Raised by a handler that could not do its work through no fault of the message: it is given
+    back, and no attempt is counted."""
+
+
+class HandlerHooks:
+    """What happens after a handler has returned; every method does nothing until overridden."""
+
+    def settled(self, part: int, positions: Sequence[int], refusal: str) -> None:
+        """What was handled is committed, or told to have failed; or that was refused, and why."""
+
+    def part_ended(self, part: int) -> None:
+        """The partition is not this worker's any more: what is not settled by now never is."""
+
+
 class Handler(Struct, frozen=True):
-    """A function that handles messages for a group. Call it as the function that it is, in tests."""
+    """A function that handles messages for a group. In tests, call it as that function."""
 
     function: Callable[..., Any]
     queue: str
@@ -26,6 +41,7 @@ class Handler(Struct, frozen=True):
     prefetch: int = PREFETCH
     definition: GroupDef | None = None
     """What the group must be; None: what it is, or the usual if it is not there."""
+    hooks: HandlerHooks | None = None
 
     def __call__(self, *arguments: Any) -> Any:
         return self.function(*arguments)

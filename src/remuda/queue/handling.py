@@ -21,68 +21,21 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
 
-from msgspec import Struct
-
-from remuda.queue.model import Blocks, NewMessage
+from remuda.queue.model import Blocks
+from remuda.queue.reports import (
+    COMMITTED_MAX,
+    EMITS_MAX,
+    EMITTED_BYTES_MAX,
+    Done,
+    Emitted,
+    GiveBack,
+    Report,
+    ReportDone,
+    ReportFailed,
+    Run,
+)
 from remuda.queue.takeable import Taken
-
-EMITS_MAX = 1_000
-EMITTED_BYTES_MAX = 1024 * 1024
-COMMITTED_MAX = 10_000
-
-
-class Emitted(Struct, frozen=True):
-    """What a handler has made of the message at `by`."""
-
-    by: int
-    queue: str
-    message: NewMessage
-    tracked: bool = True
-
-
-class Run(Struct, frozen=True):
-    """A handler's work: one message, or as many as it takes at once, in order of position."""
-
-    number: int
-    turn: int
-    taken: tuple[Taken, ...]
-
-
-class Done(Struct, frozen=True):
-    positions: tuple[int, ...]
-    emits: tuple[Emitted, ...] = ()
-
-
-class ReportDone(Struct, frozen=True):
-    turn: int
-    runs: tuple[Done, ...]
-
-    @property
-    def positions(self) -> list[int]:
-        return [position for run in self.runs for position in run.positions]
-
-    @property
-    def emits(self) -> list[Emitted]:
-        return [emit for run in self.runs for emit in run.emits]
-
-
-class ReportFailed(Struct, frozen=True):
-    turn: int
-    position: int
-    attempt: int
-    error: str
-    final: bool = False
-
-
-class GiveBack(Struct, frozen=True):
-    """These were not begun, and can be taken again."""
-
-    positions: tuple[int, ...]
-
-
-Report: TypeAlias = ReportDone | ReportFailed | GiveBack
 
 
 class Handling:
@@ -110,14 +63,6 @@ class Handling:
     def held(self) -> int:
         """How many messages of this turn are here."""
         return len(self._here)
-
-    @property
-    def positions(self) -> list[int]:
-        return list(self._here)
-
-    @property
-    def running(self) -> int:
-        return len(self._runs)
 
     @property
     def is_idle(self) -> bool:

@@ -22,8 +22,10 @@ from remuda.peer.lost import Lost
 from remuda.peer.worker import Tell
 from remuda.queue.commands.commit import Emit
 from remuda.queue.group import part_of_unit
-from remuda.queue.handling import GiveBack, Handling, Report, ReportDone, ReportFailed
+from remuda.queue.handler import HandlerHooks
+from remuda.queue.handling import Handling
 from remuda.queue.model import Blocks
+from remuda.queue.reports import GiveBack, Report, ReportDone, ReportFailed
 from remuda.queue.taking import Taking
 from remuda.queue.translation import ANY_PART
 from remuda.wire.dialling import Line
@@ -53,13 +55,14 @@ class Lane:
         patience_s: float,
         find: Callable[[str, int], Sequence[str]],
         on_change: Callable[[], None],
+        hooks: HandlerHooks,
     ) -> None:
         self.queue = queue
         self.part = part_of_unit(start.unit)
+        self.epoch = start.epoch
         self.handling = Handling(blocks, batch=batch)
         self.lost = Lost()
         self.handled = 0
-        self.ended = False
         self.calls: set[asyncio.Task[None]] = set()
         self._group = group
         self._start = start
@@ -70,6 +73,7 @@ class Lane:
         self._patience_s = patience_s
         self._find = find
         self._on_change = on_change
+        self._hooks = hooks
         self._stopped = asyncio.Event()
         self._changed = asyncio.Event()
         self._moved = asyncio.Event()
@@ -121,6 +125,7 @@ class Lane:
         else:
             self.abandon()
             self._tell(UnitFailed(pool, unit, epoch, failure))
+        self._hooks.part_ended(self.part)
         await asyncio.gather(*self.calls, return_exceptions=True)
 
     async def _serve(self) -> str | None:
@@ -139,7 +144,8 @@ class Lane:
                 self.abandon()
         talking.cancel()
         try:
-            return await talking
+            failure = await talking
+            return None if self._stopped.is_set() else failure
         except asyncio.CancelledError:
             return None
         except Exception as error:
@@ -153,7 +159,7 @@ class Lane:
         while True:
             line = Line(self._nodes, ping_ms=_PING_MS)
             try:
-                await self._stream(line, backoff)
+                await self._stream_until_moved(line, backoff)
             except CommandRejected as error:
                 self._refusals += 1
                 if self._refusals == self._attempts:
@@ -165,13 +171,26 @@ class Lane:
             self.handling.cut_off()
             await asyncio.sleep(backoff.next_s())
 
-    async def _stream(self, line: Line, backoff: Backoff) -> None:
-        """One stream, until it breaks or the partition has moved."""
+    async def _stream_until_moved(self, line: Line, backoff: Backoff) -> None:
+        """A node that was frozen does not say that the partition is not its own any more."""
         self._moved.clear()
-        self._wanted = self._prefetch - self.handling.held
+        moved = asyncio.create_task(self._moved.wait())
+        stream = asyncio.create_task(self._stream(line, backoff))
+        try:
+            await asyncio.wait([stream, moved], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            moved.cancel()
+            stream.cancel()
+            outcome = (await asyncio.gather(stream, return_exceptions=True))[0]
+        if isinstance(outcome, Exception):
+            raise outcome
+
+    async def _stream(self, line: Line, backoff: Backoff) -> None:
+        """One stream, until it breaks."""
+        self._wanted = max(self._prefetch - self.handling.held, 0)
         start = self._start
         async with Taking(
-            line, self.queue, self.part, self._group, start.epoch, max(self._wanted, 0)
+            line, self.queue, self.part, self._group, start.epoch, self._wanted
         ) as taking:
             backoff.reset()
             self._refusals = 0
@@ -182,7 +201,6 @@ class Lane:
             tasks = [
                 asyncio.create_task(self._take(taking)),
                 asyncio.create_task(self._report(taking)),
-                asyncio.create_task(self._move()),
             ]
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -197,7 +215,6 @@ class Lane:
     async def _take(self, taking: Taking) -> None:
         async for batch in taking:
             self._wanted -= len(batch.taken)
-            self.ended = batch.ended
             self.handling.arrived(batch.turn, batch.taken)
             self._changed.set()
             self._on_change()
@@ -222,8 +239,7 @@ class Lane:
                         Emit(one.by, one.queue, ANY_PART, one.message, one.tracked)
                         for one in report.emits
                     ]
-                    answer = await taking.commit(report.turn, report.positions, emits)
-                    self.ended = answer.ended
+                    await taking.commit(report.turn, report.positions, emits)
                     self.handled += len(report.positions)
                 case ReportFailed():
                     await taking.fail(
@@ -238,16 +254,22 @@ class Lane:
                 case _:
                     assert_never(report)
         except CommandRejected as error:
-            if error.kind == Rejection.STALE.value:
-                # Of a turn that is over: the stream says which one it is now. Or of an epoch that
-                # is over: then the stream ends.
-                return
+            is_stale = error.kind == Rejection.STALE.value
+            if isinstance(report, ReportDone) and (is_stale or len(report.runs) == 1):
+                self._hooks.settled(self.part, report.positions, str(error))
+            if is_stale:
+                # The turn is over, or the epoch: to attach again tells which.
+                raise
             self.handling.refused(report, str(error))
         else:
             self.handling.told(report)
-
-    async def _move(self) -> None:
-        await self._moved.wait()
+            match report:
+                case ReportDone():
+                    self._hooks.settled(self.part, report.positions, "")
+                case ReportFailed():
+                    self._hooks.settled(self.part, [report.position], "")
+                case GiveBack():
+                    pass
 
     async def _nodes(self) -> Sequence[str]:
         self._address = self._find(self.queue, self.part)

@@ -31,11 +31,12 @@ from remuda.queue.translation import new_message_to_wire
 from remuda.v1 import queues_pb2 as pb
 from remuda.v1.queues_pb2_grpc import QueuesStub
 from remuda.wire.dialling import Line
-from remuda.wire.settings import BATCH_BYTES
+from remuda.wire.settings import BATCH_BYTES, BODY_BYTES_MAX
 from remuda.wire.status import error_of, error_of_call
 
 _MESSAGES_MAX = 1_000
 _BACKOFF_FIRST_S, _BACKOFF_MOST_S = 0.02, 1.0
+_CHANCE = random.Random()
 
 Definition = Callable[[str, int], Awaitable[QueueDef]]
 """Of a queue, in a version above the one that is given."""
@@ -60,6 +61,7 @@ class Sender:
         self._stream = _Stream(line)
 
     async def send(self, queue: str, messages: Sequence[NewMessage]) -> list[Place]:
+        _check_sizes(messages)
         places: list[Place | None] = [None] * len(messages)
         todo = list(range(len(messages)))
         deadline = time.monotonic() + self._line.timeout_s
@@ -104,9 +106,9 @@ class Sender:
             turn = part_of(key, definition.parts) if key else next(self._turn) % definition.parts
             by_part.setdefault(turn, []).append(index)
         return [
-            (part, chosen[at : at + _MESSAGES_MAX])
+            (part, chunk)
             for part, chosen in sorted(by_part.items())
-            for at in range(0, len(chosen), _MESSAGES_MAX)
+            for chunk in _cut(messages, chosen)
         ]
 
     def _lane(self, queue: str, part: int) -> _Lane:
@@ -114,6 +116,29 @@ class Sender:
         if lane is None:
             lane = self._lanes[queue, part] = _Lane(self._stream, self._name, queue, part)
         return lane
+
+
+def _cut(messages: Sequence[NewMessage], chosen: Sequence[int]) -> list[list[int]]:
+    chunks: list[list[int]] = [[]]
+    size = 0
+    for index in chosen:
+        size += len(messages[index].body)
+        if chunks[-1] and (len(chunks[-1]) == _MESSAGES_MAX or size > BATCH_BYTES):
+            chunks.append([])
+            size = len(messages[index].body)
+        chunks[-1].append(index)
+    return chunks
+
+
+def _check_sizes(messages: Sequence[NewMessage]) -> None:
+    """What is too long for any queue is not worth the way."""
+    for message in messages:
+        if len(message.body) > BODY_BYTES_MAX:
+            raise CommandRejected(
+                f"a message has a body of {len(message.body)} bytes, and {BODY_BYTES_MAX} fit the "
+                "wire: put large things elsewhere, and send where they are",
+                Rejection.EXHAUSTED.value,
+            )
 
 
 class _Grown(RemudaError):
@@ -214,7 +239,7 @@ class _Lane:
             version=min(chunk.version for chunk in batch),
         )
         deadline = min(chunk.deadline for chunk in batch)
-        backoff = Backoff(_BACKOFF_FIRST_S, _BACKOFF_MOST_S, random.Random())
+        backoff = Backoff(_BACKOFF_FIRST_S, _BACKOFF_MOST_S, _CHANCE)
         while True:
             try:
                 return await self._stream.send(request, deadline)

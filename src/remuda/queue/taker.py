@@ -21,7 +21,7 @@ from remuda.queue.bell import Bell
 from remuda.queue.command import Command, encode_command
 from remuda.queue.commands.commit import Commit, Committed, Emit
 from remuda.queue.commands.fail import Fail, Failed
-from remuda.queue.gateway import MACHINE, Gateway
+from remuda.queue.errands import MACHINE
 from remuda.queue.takeable import Takeable, takeable
 from remuda.wire.settings import BATCH_BYTES
 
@@ -38,7 +38,6 @@ class Taker:
     def __init__(
         self,
         partition: Partition,
-        gateway: Gateway,
         bell: Bell,
         queue: str,
         part: int,
@@ -52,7 +51,6 @@ class Taker:
         clock: Clock | None = None,
     ) -> None:
         self._partition = partition
-        self._gateway = gateway
         self._bell = bell
         self._queue = queue
         self._part = part

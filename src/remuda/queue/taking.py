@@ -20,13 +20,15 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+import time
+from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any, Self
 
 import grpc
 import grpc.aio
 
-from remuda.errors import NotServed, RemudaError
+from remuda.errors import Busy, NotServed, RemudaError
 from remuda.peer.backoff import Backoff
 from remuda.queue.commands.attach import Attached
 from remuda.queue.commands.commit import Committed, Emit, ranges_of
@@ -36,9 +38,10 @@ from remuda.queue.translation import batch_from_wire, emit_to_wire, ranges_to_wi
 from remuda.v1 import queues_pb2 as pb
 from remuda.v1.queues_pb2_grpc import QueuesStub
 from remuda.wire.dialling import Line
-from remuda.wire.status import error_of, error_of_call
+from remuda.wire.status import error_of, error_of_call, nothing_happened
 
 _BACKOFF_FIRST_S, _BACKOFF_MOST_S = 0.05, 1.0
+_CHANCE = random.Random()
 
 
 class Taking:
@@ -52,7 +55,8 @@ class Taking:
         self._turn = -1
         self._ids = itertools.count(1)
         self._unanswered: dict[int, tuple[pb.TakeRequest, asyncio.Future[Any]]] = {}
-        self._batches: asyncio.Queue[Takeable | RemudaError] = asyncio.Queue()
+        self._come: deque[Takeable] = deque()
+        self._news = asyncio.Event()
         self._outgoing: asyncio.Queue[pb.TakeRequest] = asyncio.Queue()
         self._attached: asyncio.Future[Attached] | None = None
         self._running: asyncio.Task[None] | None = None
@@ -86,10 +90,12 @@ class Taking:
         void. One without messages says that, or that the end is reached (`ended`).
         """
         while True:
-            batch = await self._batches.get()
-            if isinstance(batch, RemudaError):
-                raise batch
-            yield batch
+            while self._come:
+                yield self._next()
+            if self._over is not None:
+                raise self._over
+            self._news.clear()
+            await self._news.wait()
 
     @property
     def turn(self) -> int:
@@ -139,37 +145,52 @@ class Taking:
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────
 
+    def _next(self) -> Takeable:
+        """All that has come meanwhile, as one: a slow worker has few batches, not many small."""
+        first = self._come.popleft()
+        taken = list(first.taken)
+        last = first
+        while self._come and self._come[0].turn == first.turn:
+            last = self._come.popleft()
+            taken += last.taken
+        taken.sort(key=lambda one: one.position)
+        return Takeable(tuple(taken), first.turn, ended=last.ended)
+
     def _say(self, request: pb.TakeRequest) -> None:
         self._outgoing.put_nowait(request)
 
     async def _ask(self, number: int, request: pb.TakeRequest) -> Any:
         if self._over is not None:
             raise self._over
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._unanswered[number] = (request, answer)
-        self._say(request)
-        try:
-            return await answer
-        finally:
-            self._unanswered.pop(number, None)
+        backoff = Backoff(_BACKOFF_FIRST_S, _BACKOFF_MOST_S, _CHANCE)
+        while True:
+            answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            self._unanswered[number] = (request, answer)
+            self._say(request)
+            try:
+                return await answer
+            except Busy:
+                await asyncio.sleep(backoff.next_s())
+            finally:
+                self._unanswered.pop(number, None)
 
     async def _run(self) -> None:
-        backoff = Backoff(_BACKOFF_FIRST_S, _BACKOFF_MOST_S, random.Random())
+        backoff = Backoff(_BACKOFF_FIRST_S, _BACKOFF_MOST_S, _CHANCE)
+        deadline = time.monotonic() + self._line.timeout_s
         while True:
             try:
                 channel = await self._line.channel()
                 await self._converse(channel, backoff)
             except grpc.aio.AioRpcError as error:
                 why = error_of_call(error)
-                if not isinstance(why, NotServed):
-                    self._end(why)
-                    return
-                if error.trailing_metadata() is None or not error.trailing_metadata():
+                if not nothing_happened(error):
                     self._line.hang_up(channel)
             except NotServed as error:
-                if self._attached is not None and not self._attached.done():
-                    self._end(error)
-                    return
+                why = error
+            is_new = self._attached is not None and not self._attached.done()
+            if not isinstance(why, NotServed) or (is_new and time.monotonic() > deadline):
+                self._end(why)
+                return
             await asyncio.sleep(backoff.next_s())
 
     async def _converse(self, channel: grpc.aio.Channel, backoff: Backoff) -> None:
@@ -178,7 +199,7 @@ class Taking:
         opening = pb.Open(credit=max(self._credit, 0), held=sorted(self._held))
         opening.MergeFrom(self._open)
         self._outgoing = asyncio.Queue()
-        await call.write(pb.TakeRequest(open=opening))
+        self._say(pb.TakeRequest(open=opening))
         for request, _ in self._unanswered.values():
             self._say(request)
         writing = asyncio.create_task(_write(call, self._outgoing))
@@ -214,7 +235,8 @@ class Taking:
             self._turn = batch.turn
         self._held.update(taken.position for taken in batch.taken)
         self._credit -= len(batch.taken)
-        self._batches.put_nowait(batch)
+        self._come.append(batch)
+        self._news.set()
 
     def _note_answer(self, answer: pb.Answer) -> None:
         _, waiting = self._unanswered.get(answer.id, (None, None))
@@ -236,7 +258,7 @@ class Taking:
         self._over = why
         if self._attached is not None and not self._attached.done():
             self._attached.set_exception(why)
-        self._batches.put_nowait(why)
+        self._news.set()
         for _, waiting in self._unanswered.values():
             if not waiting.done():
                 waiting.set_exception(why)

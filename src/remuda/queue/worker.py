@@ -95,6 +95,12 @@ class Worker:
         """Give all partitions up, then leave; `left` returns when that is done."""
         self._peer.leave()
 
+    def finish(self) -> None:
+        """Begin nothing more, and leave."""
+        for crew in self._crews.values():
+            crew.finish()
+        self.leave()
+
     async def left(self) -> None:
         """Returns when this process has left; raises what made it stop, if something did."""
         if self._running is not None:

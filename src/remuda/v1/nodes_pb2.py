@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15remuda/v1/nodes.proto\x12\tremuda.v1\"D\n\rSubmitRequest\x12\x11\n\tpartition\x18\x01 \x01(\x05\x12\x0f\n\x07machine\x18\x02 \x01(\t\x12\x0f\n\x07\x63ommand\x18\x03 \x01(\x0c\"V\n\x0eSubmitResponse\x12\x10\n\x06\x61nswer\x18\x01 \x01(\x0cH\x00\x12\'\n\x08rejected\x18\x02 \x01(\x0b\x32\x13.remuda.v1.RejectedH\x00\x42\t\n\x07outcome\"(\n\x08Rejected\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"B\n\nAskRequest\x12\x11\n\tpartition\x18\x01 \x01(\x05\x12\x0f\n\x07machine\x18\x02 \x01(\t\x12\x10\n\x08question\x18\x03 \x01(\x0c\"\x1d\n\x0b\x41skResponse\x12\x0e\n\x06\x61nswer\x18\x01 \x01(\x0c\"W\n\x0e\x44\x65liverRequest\x12\x11\n\tpartition\x18\x01 \x01(\x05\x12\x0e\n\x06sender\x18\x02 \x01(\x05\x12\"\n\x07parcels\x18\x03 \x03(\x0b\x32\x11.remuda.v1.Parcel\":\n\x06Parcel\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x0f\n\x07machine\x18\x02 \x01(\x0c\x12\x0f\n\x07\x63ommand\x18\x03 \x01(\x0c\" \n\x0f\x44\x65liverResponse\x12\r\n\x05heard\x18\x01 \x01(\x03\x32\xbe\x01\n\x05Nodes\x12=\n\x06Submit\x12\x18.remuda.v1.SubmitRequest\x1a\x19.remuda.v1.SubmitResponse\x12\x34\n\x03\x41sk\x12\x15.remuda.v1.AskRequest\x1a\x16.remuda.v1.AskResponse\x12@\n\x07\x44\x65liver\x12\x19.remuda.v1.DeliverRequest\x1a\x1a.remuda.v1.DeliverResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15remuda/v1/nodes.proto\x12\tremuda.v1\"D\n\rSubmitRequest\x12\x11\n\tpartition\x18\x01 \x01(\x05\x12\x0f\n\x07machine\x18\x02 \x01(\t\x12\x0f\n\x07\x63ommand\x18\x03 \x01(\x0c\"V\n\x0eSubmitResponse\x12\x10\n\x06\x61nswer\x18\x01 \x01(\x0cH\x00\x12\'\n\x08rejected\x18\x02 \x01(\x0b\x32\x13.remuda.v1.RejectedH\x00\x42\t\n\x07outcome\"(\n\x08Rejected\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"B\n\nAskRequest\x12\x11\n\tpartition\x18\x01 \x01(\x05\x12\x0f\n\x07machine\x18\x02 \x01(\t\x12\x10\n\x08question\x18\x03 \x01(\x0c\"\x1d\n\x0b\x41skResponse\x12\x0e\n\x06\x61nswer\x18\x01 \x01(\x0c\"W\n\x0e\x44\x65liverRequest\x12\x11\n\tpartition\x18\x01 \x01(\x05\x12\x0e\n\x06sender\x18\x02 \x01(\x05\x12\"\n\x07parcels\x18\x03 \x03(\x0b\x32\x11.remuda.v1.Parcel\":\n\x06Parcel\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12\x0f\n\x07machine\x18\x02 \x01(\x0c\x12\x0f\n\x07\x63ommand\x18\x03 \x01(\x0c\" \n\x0f\x44\x65liverResponse\x12\r\n\x05heard\x18\x01 \x01(\x03\",\n\x0bTellRequest\x12\x0f\n\x07machine\x18\x01 \x01(\t\x12\x0c\n\x04note\x18\x02 \x01(\x0c\"\x0e\n\x0cTellResponse2\xf7\x01\n\x05Nodes\x12=\n\x06Submit\x12\x18.remuda.v1.SubmitRequest\x1a\x19.remuda.v1.SubmitResponse\x12\x34\n\x03\x41sk\x12\x15.remuda.v1.AskRequest\x1a\x16.remuda.v1.AskResponse\x12@\n\x07\x44\x65liver\x12\x19.remuda.v1.DeliverRequest\x1a\x1a.remuda.v1.DeliverResponse\x12\x37\n\x04Tell\x12\x16.remuda.v1.TellRequest\x1a\x17.remuda.v1.TellResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,6 +47,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PARCEL']._serialized_end=482
   _globals['_DELIVERRESPONSE']._serialized_start=484
   _globals['_DELIVERRESPONSE']._serialized_end=516
-  _globals['_NODES']._serialized_start=519
-  _globals['_NODES']._serialized_end=709
+  _globals['_TELLREQUEST']._serialized_start=518
+  _globals['_TELLREQUEST']._serialized_end=562
+  _globals['_TELLRESPONSE']._serialized_start=564
+  _globals['_TELLRESPONSE']._serialized_end=578
+  _globals['_NODES']._serialized_start=581
+  _globals['_NODES']._serialized_end=828
 # @@protoc_insertion_point(module_scope)

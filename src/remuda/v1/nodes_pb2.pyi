@@ -73,3 +73,15 @@ class DeliverResponse(_message.Message):
     HEARD_FIELD_NUMBER: _ClassVar[int]
     heard: int
     def __init__(self, heard: _Optional[int] = ...) -> None: ...
+
+class TellRequest(_message.Message):
+    __slots__ = ("machine", "note")
+    MACHINE_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
+    machine: str
+    note: bytes
+    def __init__(self, machine: _Optional[str] = ..., note: _Optional[bytes] = ...) -> None: ...
+
+class TellResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...

@@ -49,6 +49,11 @@ class NodesStub(object):
                 request_serializer=remuda_dot_v1_dot_nodes__pb2.DeliverRequest.SerializeToString,
                 response_deserializer=remuda_dot_v1_dot_nodes__pb2.DeliverResponse.FromString,
                 _registered_method=True)
+        self.Tell = channel.unary_unary(
+                '/remuda.v1.Nodes/Tell',
+                request_serializer=remuda_dot_v1_dot_nodes__pb2.TellRequest.SerializeToString,
+                response_deserializer=remuda_dot_v1_dot_nodes__pb2.TellResponse.FromString,
+                _registered_method=True)
 
 
 class NodesServicer(object):
@@ -75,6 +80,13 @@ class NodesServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Tell(self, request, context):
+        """What a node thinks that others may want to know. Nothing depends on it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_NodesServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -92,6 +104,11 @@ def add_NodesServicer_to_server(servicer, server):
                     servicer.Deliver,
                     request_deserializer=remuda_dot_v1_dot_nodes__pb2.DeliverRequest.FromString,
                     response_serializer=remuda_dot_v1_dot_nodes__pb2.DeliverResponse.SerializeToString,
+            ),
+            'Tell': grpc.unary_unary_rpc_method_handler(
+                    servicer.Tell,
+                    request_deserializer=remuda_dot_v1_dot_nodes__pb2.TellRequest.FromString,
+                    response_serializer=remuda_dot_v1_dot_nodes__pb2.TellResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -175,6 +192,33 @@ class Nodes(object):
             '/remuda.v1.Nodes/Deliver',
             remuda_dot_v1_dot_nodes__pb2.DeliverRequest.SerializeToString,
             remuda_dot_v1_dot_nodes__pb2.DeliverResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Tell(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/remuda.v1.Nodes/Tell',
+            remuda_dot_v1_dot_nodes__pb2.TellRequest.SerializeToString,
+            remuda_dot_v1_dot_nodes__pb2.TellResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -17,13 +17,14 @@ import grpc.aio
 from remuda.errors import NotServed, RemudaError, Uncertain
 from remuda.peer.backoff import Backoff
 from remuda.wire.settings import client_options
-from remuda.wire.status import error_of_call, nothing_happened
+from remuda.wire.status import error_of_call, is_broken, nothing_happened
 
 Find: TypeAlias = Callable[[], Awaitable[Sequence[str]]]
 """The addresses of nodes, asked anew whenever none of those that are known answers."""
 
 _READY_S = 2.0
 _BACKOFF_FIRST_S, _BACKOFF_MOST_S = 0.05, 1.0
+_CHANCE = random.Random()
 
 
 class Line:
@@ -44,7 +45,7 @@ class Line:
         What is not `repeatable` is asked again only if it has certainly not happened.
         """
         deadline = time.monotonic() + self.timeout_s
-        backoff = Backoff(_BACKOFF_FIRST_S, _BACKOFF_MOST_S, random.Random())
+        backoff = Backoff(_BACKOFF_FIRST_S, _BACKOFF_MOST_S, _CHANCE)
         while True:
             channel = await self.channel(deadline)
             left_s = max(deadline - time.monotonic(), 0.001)
@@ -85,7 +86,7 @@ class Line:
         """Returns if it is to be tried again."""
         if nothing_happened(error):
             return
-        if error.code() is not grpc.StatusCode.UNAVAILABLE:
+        if not is_broken(error):
             raise error_of_call(error) from None
         self.hang_up(channel)
         if not repeatable:

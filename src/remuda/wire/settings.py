@@ -8,6 +8,8 @@ from typing import TypeAlias
 GrpcOptions: TypeAlias = Sequence[tuple[str, int]]
 
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
+BODY_BYTES_MAX = 32 * 1024 * 1024
+"""So that a message fits, with all that is around its body."""
 BATCH_BYTES = 1024 * 1024
 """What is put together into one message; a single body may be longer."""
 

@@ -19,6 +19,7 @@ from remuda.errors import (
     CommandRejected,
     DiskFull,
     MachineFailed,
+    NotAllowed,
     NotServed,
     Refused,
     RemudaError,
@@ -47,11 +48,15 @@ _ERRORS: dict[type[RemudaError], grpc.StatusCode] = {
     StoreFailed: grpc.StatusCode.UNKNOWN,
     MachineFailed: grpc.StatusCode.INTERNAL,
     Unknown: grpc.StatusCode.NOT_FOUND,
+    NotAllowed: grpc.StatusCode.PERMISSION_DENIED,
     Refused: grpc.StatusCode.FAILED_PRECONDITION,
     RemudaError: grpc.StatusCode.INTERNAL,
 }
 _BY_NAME = {error.__name__: error for error in _ERRORS}
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
+_OVER_ALREADY = "Internal error from Core"
+"""What grpcio makes of a write to a stream that the other end has just ended, for whatever reason:
+the reason is lost, and is told again to whoever opens the stream again."""
 _TEXT_MAX = 2_000
 """Headers have bounds, and whoever has sent a megabyte of junk knows what was in it."""
 
@@ -94,6 +99,8 @@ def error_of(number: int, name: str, message: str) -> RemudaError:
 
 
 def error_of_call(error: grpc.aio.AioRpcError) -> RemudaError:
+    if is_broken(error):
+        return NotServed(error.details() or "the connection broke")
     return error_of(
         error.code().value[0], name_in(error), error.details() or "the call failed without a word"
     )
@@ -105,6 +112,16 @@ def name_in(error: grpc.aio.AioRpcError) -> str:
         if key == ERROR:
             return str(value)
     return ""
+
+
+def is_broken(error: grpc.aio.AioRpcError) -> bool:
+    """Whether a call has ended without an answer: nobody is there, or it was cut off.
+
+    A node that goes away cancels what is under way; what we cancel ourselves is no error.
+    """
+    if error.code() is grpc.StatusCode.INTERNAL:
+        return error.details() == _OVER_ALREADY
+    return error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
 
 def nothing_happened(error: grpc.aio.AioRpcError) -> bool:

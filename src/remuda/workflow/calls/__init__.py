@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+import littlehorse.model.acls_pb2 as acls
 import littlehorse.model.service_pb2 as service
 import littlehorse.model.user_tasks_pb2 as people
 from google.protobuf.message import Message
 
-from remuda.workflow.calls import definitions, events, runs, schedules, tasks, user_tasks
+from remuda.workflow.calls import (
+    access,
+    definitions,
+    events,
+    runs,
+    schedules,
+    tasks,
+    user_tasks,
+)
 from remuda.workflow.commands import Call
 from remuda.workflow.definitions.definition import Refusal
 from remuda.workflow.work import Work
@@ -54,6 +63,10 @@ CALLS: Mapping[str, tuple[type[Message], Handle]] = {
     "DeleteUserTaskDef": (service.DeleteUserTaskDefRequest, definitions.delete_user_task_def),
     "DeleteStructDef": (service.DeleteStructDefRequest, definitions.delete_struct_def),
     "DeleteWfSpec": (service.DeleteWfSpecRequest, definitions.delete_wf_spec),
+    # ── tenants and principals, in the partition of the definitions
+    "PutTenant": (acls.PutTenantRequest, access.put_tenant),
+    "PutPrincipal": (acls.PutPrincipalRequest, access.put_principal),
+    "DeletePrincipal": (acls.DeletePrincipalRequest, access.delete_principal),
     # ── runs, in the partition of the run
     "RunWf": (service.RunWfRequest, runs.run_wf),
     "StopWfRun": (service.StopWfRunRequest, runs.stop_wf_run),
