@@ -174,4 +174,4 @@ class BadMessage(RemudaError):
 
 
 class GiveUp(RemudaError):
-    """A handler raises this when to try again is of no use: the message is a dead letter at once."""
+    """A handler raises this when trying again is of no use: the message is dead at once."""
