@@ -40,6 +40,7 @@ Answered: TypeAlias = Callable[[View, bytes, int], bytes]
 KEY = "remuda-node-key"
 _BACKOFF_FIRST_S, _BACKOFF_MOST_S = 0.01, 0.5
 _MOMENT_S = 0.25
+_GRACE_S = 30.0
 _CLOCK = SystemClock()
 _CHANCE = random.Random()
 """One for all calls: to seed one takes longer than most calls do."""
@@ -282,7 +283,7 @@ class Router:
         moved = asyncio.ensure_future(self.owner_changed(partition, address))
         try:
             await asyncio.wait([asked, moved], return_when=asyncio.FIRST_COMPLETED)
-            if asked.done():
+            if asked.done() and not asked.cancelled():
                 return await asked
             raise _Moved(f"partition {partition} has another owner now")
         finally:
@@ -297,7 +298,9 @@ class Router:
     def _let_go(self, addresses: set[str]) -> None:
         """Of the channels to nodes that are not in the cluster any more."""
         for address in self._channels.keys() - addresses:
-            closing = asyncio.get_running_loop().create_task(self._channels.pop(address).close())
+            closing = asyncio.get_running_loop().create_task(
+                self._channels.pop(address).close(_GRACE_S)
+            )
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 

@@ -142,6 +142,11 @@ class Takings:
                 await context.write(response)
         except grpc.aio.AioRpcError as error:
             raise error_of_call(error) from None
+        except asyncio.CancelledError:
+            here = asyncio.current_task()
+            if here is not None and here.cancelling():
+                raise
+            raise NotServed("the owner is not in the cluster any more") from None
         finally:
             reading.cancel()
             call.cancel()

@@ -96,7 +96,11 @@ async def _show_entries(json: bool, cluster: ZooKeeperLog, end: int, tail: int |
 
 async def _follow(json: bool, cluster: ZooKeeperLog, start: int) -> None:
     async for news in following(cluster):
-        if isinstance(news, Played) and news.entry.position >= start:
+        if isinstance(news, Replica):
+            if news.position >= start:
+                gone = f"entries up to {news.position} were collected before they could be shown"
+                _say(json, {"position": news.position, "collected": True}, f"[dim]{gone}[/]")
+        elif news.entry.position >= start:
             _show_entry(json, news)
 
 

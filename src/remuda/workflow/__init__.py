@@ -1,4 +1,4 @@
-"""A durable workflow engine behind LittleHorse's protocol: the pure part.
+"""A durable workflow engine behind LittleHorse's protocol: the pure part, and what drives it.
 
 Words:
 - a *definition* is put once: a WfSpec, a TaskDef, an event's or a struct's definition;
@@ -14,7 +14,13 @@ Where to look:
 - `threads`, `halts`, `interrupts`, `rescue`, `tasks`, `events`, `user_tasks`, `runs`, `schedules`
   are what their names say; `definitions` and `data` have their own pages;
 - `keys` says where everything is; `tags` and `searches` how it is found; `readers` what is shown;
-- `placement` says which partition has what; `invariants` what is always true.
+- `placement` says which partition has what; `invariants` what is always true;
+- `access` is who may do what: tenants and principals.
+
+Around the pure part, in the event loop of a node: `gateway` puts calls to the partition that they
+are for (`homes`) and asks it `questions`; `dispatch` brings tasks and polls together;
+`announcements` wakes whoever waits for an effect. The calls themselves come in by
+`remuda.api.littlehorse`.
 
 State: every object is stored as the protocol's own message, serialised deterministically, under a
 key with its tenant, and its run right after that. A run's parts and its children are in one
