@@ -18,7 +18,7 @@ from tests.api.nodes import PARTITIONS, addresses, owner_of, settled
 from tests.clusters import process_of
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.soak]
 
 QUEUE = "orders"
 

@@ -24,7 +24,7 @@ from tests.queue.working import (
 )
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.soak]
 
 PARTS = 8
 KEYS = 200

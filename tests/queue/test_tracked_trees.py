@@ -13,7 +13,7 @@ from remuda.queue.client import Tracked
 from remuda.queue.model import QueueSettings, RetryDef
 from tests.queue.working import Yard, duplicates, yard
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.soak]
 
 FAN_OUT = 10
 TREE = ["--depth", "3", "--fan-out", str(FAN_OUT), "--failing", "5", "--concurrency", "32"]

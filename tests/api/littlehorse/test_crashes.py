@@ -21,7 +21,7 @@ from tests.api.nodes import shared
 from tests.clusters import started
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.soak]
 
 _RUNS = 40
 
