@@ -18,13 +18,13 @@ from littlehorse.model.service_pb2 import (
 )
 from littlehorse.workflow import Workflow
 
-from remuda.errors import NotServed
+from remuda.errors import NotServed, Uncertain
 from remuda.partition.machine import Effect, Rejected
 from remuda.partition.memory import Disk, MemoryStore
 from remuda.partition.outbox import Envelope
 from remuda.partition.runtime import Partition
 from remuda.workflow.announcements import Announcements
-from remuda.workflow.dispatch import MACHINE, Dispatch
+from remuda.workflow.dispatch import Dispatch
 from remuda.workflow.gateway import Gateway
 from remuda.workflow.machine import WorkflowMachine
 from remuda.workflow.questions import answered
@@ -38,6 +38,8 @@ class OneNode:
     def __init__(self, partitions: int = 3) -> None:
         self.partitions = partitions
         self.announcements = Announcements()
+        self.answers_lost = 0
+        """So many commands are applied without a word to the caller."""
         self.told: list[bytes] = []
         """What other nodes would hear."""
         self.dispatch = Dispatch(self, self.told.append)
@@ -81,7 +83,11 @@ class OneNode:
     async def submit(
         self, partition: int, machine: str, command: bytes, *, repeatable: bool = True
     ) -> bytes | Rejected:
-        return await self._open[partition].submit(machine, command)
+        answer = await self._open[partition].submit(machine, command)
+        if self.answers_lost:
+            self.answers_lost -= 1
+            raise Uncertain("the answer was lost")
+        return answer
 
     async def ask(self, partition: int, machine: str, question: bytes) -> bytes:
         return await self._open[partition].read(lambda view: answered(view, question, 0))
@@ -130,6 +136,3 @@ async def node(partitions: int = 3) -> AsyncGenerator[OneNode]:
         for number in range(partitions):
             if found.here(number) is not None:
                 await found.close(number)
-
-
-__all__ = ["MACHINE", "TENANT", "OneNode", "node"]

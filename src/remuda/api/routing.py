@@ -259,7 +259,10 @@ class Router:
         channel = self.channel(address)
         if not repeatable:
             # Then a connection that cannot be made is not taken for one that broke.
-            await self._unless_moved(partition, address, channel.channel_ready())
+            try:
+                await self._unless_moved(partition, address, channel.channel_ready())
+            except _Moved as moved:
+                raise NotServed(str(moved)) from None
         try:
             return await self._unless_moved(partition, address, elsewhere(NodesStub(channel)))
         except grpc.aio.AioRpcError as error:

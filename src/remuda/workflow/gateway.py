@@ -16,20 +16,24 @@ from typing import Any, TypeVar
 import msgspec
 from google.protobuf.message import Message
 from littlehorse.model.object_id_pb2 import WfRunId, WfSpecId
+from littlehorse.model.scheduled_wf_run_pb2 import ScheduledWfRun
 from littlehorse.model.service_pb2 import (
     AwaitWorkflowEventRequest,
     RunWfRequest,
     ScheduleWfRequest,
 )
+from littlehorse.model.wf_run_pb2 import WfRun
 from littlehorse.model.wf_spec_pb2 import WfSpec
 
-from remuda.errors import CommandRejected
+from remuda.clock import SystemClock
+from remuda.errors import CommandRejected, StoreFailed, Uncertain
 from remuda.partition.machine import Rejected, Rejection
 from remuda.partition.route import Route
 from remuda.partition.runtime import Partition
 from remuda.peer.backoff import Backoff
 from remuda.workflow.announcements import Announcements
 from remuda.workflow.commands import Call, encode
+from remuda.workflow.data.casts import ms_of_timestamp
 from remuda.workflow.data.values import run_id_text
 from remuda.workflow.dispatch import MACHINE
 from remuda.workflow.effects import DefinitionChanged
@@ -56,6 +60,7 @@ _BACKOFF_FIRST_S, _BACKOFF_MOST_S = 0.005, 0.2
 _ARRIVES_S = 20.0
 """How long a call waits for a definition to come to a partition."""
 _CHANCE = random.Random()
+_CLOCK = SystemClock()
 _EVENT_CALLS = frozenset({"PutExternalEvent", "PutCorrelatedEvent"})
 
 
@@ -91,11 +96,16 @@ class Gateway:
     async def _start(
         self, tenant: str, name: str, request: RunWfRequest | ScheduleWfRequest
     ) -> bytes:
-        """A run or a schedule, of the version that is meant as of now."""
+        """A run or a schedule, of the version that is meant as of now.
+
+        If an answer is lost it is asked for again. What is there then was made by the first try if
+        the id is ours alone, or else if it was made since.
+        """
         chosen = "" if request.id else uuid.uuid4().hex
         home = home_of(tenant, name, request, chosen, self.route.partitions)
         data = request.SerializeToString(deterministic=True)
         waited = _Arrival()
+        asked_ms, is_lost = _CLOCK.wall_ms(), False
         while True:
             major, revision = await self.version(
                 tenant,
@@ -103,24 +113,34 @@ class Gateway:
                 request.major_version if request.HasField("major_version") else None,
                 request.revision if request.HasField("revision") else None,
             )
-            command = Call(tenant, name, data, chosen, major, revision)
-            outcome = await self.route.submit(home, MACHINE, encode(command))
+            command = encode(Call(tenant, name, data, chosen, major, revision))
+            try:
+                outcome = await self.route.submit(home, MACHINE, command, repeatable=False)
+            except (Uncertain, StoreFailed):
+                is_lost = True
+                if not await waited.a_moment():
+                    raise
+                continue
             if not isinstance(outcome, Rejected):
                 return outcome
-            if outcome.kind is Rejection.EXISTS and chosen:
-                # The id is ours alone: this is what an earlier try, whose answer was lost, made.
-                return await self._made(tenant, request, chosen, home)
+            if outcome.kind is Rejection.EXISTS and is_lost:
+                made = await self._made(tenant, request, chosen, home)
+                if made is not None and (chosen or made[0] >= asked_ms):
+                    return made[1]
             if outcome.kind is not Rejection.STALE or not await waited.a_moment():
                 raise _error(outcome)
 
     async def _made(
         self, tenant: str, request: RunWfRequest | ScheduleWfRequest, chosen: str, home: int
-    ) -> bytes:
+    ) -> tuple[int, bytes] | None:
+        """When it was made, and what it is."""
         if isinstance(request, RunWfRequest):
-            key = run_key(place(tenant, new_run_id(request, chosen)))
+            data = await self.stored(home, run_key(place(tenant, new_run_id(request, chosen))))
+            when = WfRun.FromString(data or b"").start_time
         else:
-            key = schedule_key(tenant, chosen)
-        return await self.stored(home, key) or b""
+            data = await self.stored(home, schedule_key(tenant, request.id or chosen))
+            when = ScheduledWfRun.FromString(data or b"").created_at
+        return None if data is None else (ms_of_timestamp(when), data)
 
     async def _is_on_its_way(self, tenant: str, home: int, request: Any) -> bool:
         key = definition_key(tenant, "event", request.external_event_def_id.name)
